@@ -61,7 +61,7 @@ class ToolOffer(Definition):
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
     """The namespace of the called tool, and whether it takes free text.
 
-    Guessed if the tool is not offered.
+    Both are guessed if the tool is not offered.
     """
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):

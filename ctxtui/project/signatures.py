@@ -121,7 +121,7 @@ LEFT_OUT: Final = " …"
 def extract_signatures(path: str, text: str) -> str:
     """The declarations in the file at `path`.
 
-    Its outline for other languages and files without declarations.
+    For other languages, and files without declarations, its outline.
     """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)

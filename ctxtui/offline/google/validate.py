@@ -79,7 +79,7 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 def to_camel_case(value: Json) -> Json:
     """An object with its own keys in camel case (Google takes snake case as well).
 
-    Any other value unchanged.
+    Any other value is returned unchanged.
     """
     if not isinstance(value, dict):
         return value

@@ -127,7 +127,7 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
     """Set the model that a project requests, if the chosen provider may have it.
 
-    Else say so in `why`.
+    `why` says it if the provider may not.
     """
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)

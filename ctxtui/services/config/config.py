@@ -56,7 +56,7 @@ class Config(Struct, frozen=True):
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
         """Yield (name, value, origin) of every setting.
 
-        Tables entry by entry, an empty one as a whole.
+        Tables are yielded entry by entry, an empty one as a whole.
         """
         for name in FIELDS:
             value = getattr(self.settings, name)

@@ -304,7 +304,7 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """What is left out, one line each."""
+    """Losses of the written context, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 

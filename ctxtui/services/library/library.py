@@ -104,7 +104,7 @@ class SessionLibrary:
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `summaries` whose size, time or `live` changed, updated."""
+        """Update the `summaries` whose size, time or `live` changed; return only these."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
         changed = []
         for summary in summaries:

@@ -134,7 +134,7 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """What a starting server waits for, since when, and its last line of output.
+        """A starting server's step, its time so far, and its last line of output.
 
         "" for any other.
         """

@@ -161,7 +161,7 @@ def read_content(path: Path) -> bytes:
 def holds_context(path: Path) -> bool:
     """Whether the file `path` holds model context; False if it cannot be read.
 
-    Reads as much as needed.
+    It reads no more than needed.
     """
     try:
         loaded, news = open_recording(path)

@@ -96,7 +96,7 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """Those `listed` with valid cached figures, by key.
+    """Listed sessions with valid cached figures, by key.
 
     With `usage`, also those with only cached usage.
     """
