@@ -248,9 +248,9 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """The result of `find`, and whether the target is unchanged.
+        """Find the position of the target, and whether the target is here unchanged.
 
-        Then it stays at that position in longer contexts.
+        An unchanged target keeps its position in longer contexts.
         """
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
