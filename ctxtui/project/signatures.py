@@ -181,7 +181,7 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is no constant, has no type, and is not the module's ``__all__``."""
+    """Whether a Python assignment is no constant, has no type, and is not ``__all__``."""
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")

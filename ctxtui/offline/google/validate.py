@@ -306,7 +306,10 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
 
 
 def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether answers and calls are pairs, by id if both have one, else by name (google-genai sends no ids)."""
+    """Whether answers and calls are pairs, by id if both have one, else by name.
+
+    The library google-genai sends no ids.
+    """
     remaining_calls = list(calls)
     for answer in answers:
         for call in remaining_calls:
