@@ -166,9 +166,10 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above, up to the repository's or the user's home folder.
+    """Find the nearest file of this name in `cwd` or above.
 
-    Files that are not the user's own are ignored and returned too: other users must not control this one's chats.
+    The search ends at the repository's or the user's home folder. Files that are not the user's own are ignored and
+    returned too: other users must not control this one's chats.
     """
     ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):

@@ -83,7 +83,10 @@ class SessionLibrary:
         """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first: milliseconds for thousands."""
+        """List every recording from its file name and times, newest first.
+
+        This takes milliseconds for thousands of recordings.
+        """
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
