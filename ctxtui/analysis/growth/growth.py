@@ -172,7 +172,10 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Input tokens: `sent` in all, those sent before, and duplicates in the last context (`twice`)."""
+    """Input tokens that were `sent` in all, and those sent `before`.
+
+    `twice` are the duplicates in the last context.
+    """
 
     sent: int
     before: int
