@@ -217,7 +217,7 @@ The method is adaptive conformal inference (Gibbs and Candès 2021).
 class Errors:
     """Past errors divided by their deviations, for the interval of the next one.
 
-    At first `typical` ones.
+    Before any they are `typical`.
     """
 
     def __init__(self, typical: tuple[float, ...]) -> None:

@@ -60,7 +60,7 @@ def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
 class ExplainScreen(Dialog[str]):
     """Explains one spot of `screen` at a time.
 
-    Closes with the word to look up in the help, if any.
+    It closes with the word to look up in the help, if any.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

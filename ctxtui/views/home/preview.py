@@ -183,7 +183,7 @@ def _without_subagents(s: SessionSummary) -> list[Span]:
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
     """The strip of the calls with their marks, then texts of the session.
 
-    At most `height` lines.
+    It takes at most `height` lines.
     """
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]

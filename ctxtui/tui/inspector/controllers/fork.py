@@ -154,7 +154,7 @@ class ForkController(EditController):
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
         """Write a new session where the tool that recorded this one finds it.
 
-        Else ask for the place.
+        Ask for the place if that is not known.
         """
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched

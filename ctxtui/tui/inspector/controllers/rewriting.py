@@ -197,7 +197,7 @@ class RewritingController(EditController):
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
         """Return what other messages have too, else what marked blocks share, else all.
 
-        And a note on it.
+        Also return a note on it.
         """
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
