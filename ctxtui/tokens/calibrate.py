@@ -107,7 +107,10 @@ class Calibration:
 
     @property
     def weights(self) -> Weights:
-        """Current weights: of the card until `MIN_REPORTS` reports were used, for whole contexts until the first."""
+        """Weights learnt from reports, or the card's while those are too few.
+
+        Whole contexts need one report, others `MIN_REPORTS`.
+        """
         if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
         calibrated = self.learnt >= MIN_REPORTS

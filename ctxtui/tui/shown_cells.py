@@ -1,4 +1,4 @@
-"""The cells on the terminal, so that a frame only writes those that changed: many bytes make the program wait."""
+"""The cells on the terminal, so that a frame writes only those that changed."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class ExplainScreen(Dialog[str]):
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """Return a cell of the focused pane's cursor row, or the first cell of another widget or the screen."""
+    """Return a cell (x, y) of the focused pane's cursor row or of the focused widget."""
     widget = screen.focused
     if widget is None:
         return 0, 0

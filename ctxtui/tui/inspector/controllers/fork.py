@@ -265,7 +265,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the formats that tools can resume, by key: that of the recording tool (`own`), and translations."""
+    """Return the resumable formats by key: the recording tool's (`own`) and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}

@@ -213,7 +213,7 @@ class RewritingController(EditController):
     # All of them
 
     def _targets(self) -> tuple[Applied, list[int]] | None:
-        """Return the edited context and the positions that a command acts on, or None with a message."""
+        """Return the edited context and the positions to act on, if there are any."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return None
