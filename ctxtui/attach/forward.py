@@ -12,6 +12,7 @@ import hmac
 import os
 import re
 import secrets
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -40,7 +41,8 @@ _PORT: Final = re.compile("[0-9]{1,5}")
 class ForwardProxy(Struct):
     """Serves clients on loopback that know its password.
 
-    `env` names the proxy through which tunnels go, if any; `tell` and `name` as in `Route`.
+    `env` names the proxy through which tunnels go, if any; `tell` and `name` as in `Route`. `troubles`: failed TLS with
+    the program, once per host and reason.
     """
 
     upstreams: Sequence[Upstream]
@@ -52,6 +54,7 @@ class ForwardProxy(Struct):
     clock: Callable[[], float] = time.time
     password: str = field(default_factory=lambda: secrets.token_hex(16))
     port: int = 0
+    troubles: list[str] = field(default_factory=list)
     connections: set[Connection] = field(default_factory=set)
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -96,13 +99,21 @@ class ForwardProxy(Struct):
         context = self.authority.context(upstream.host)
         transport.write(_OPEN)
         secured = None
-        # Fails if the program does not trust our certificate, or went away.
+        # Other errors: the program went away.
         with suppress(OSError):
-            secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
+            try:
+                secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
+            except ssl.SSLError as error:
+                self._add_trouble(upstream.host, error.reason)
         if secured is None:
             transport.abort()
             return
         connection.connection_made(secured)
+
+    def _add_trouble(self, host: str, reason: str) -> None:
+        trouble = f"TLS with the program failed for {host} ({reason}); it may not trust the certificate of --forward"
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
 
     async def _tunnel(self, transport: asyncio.Transport, host: str, port: int) -> None:
         near, far = _Pipe(), _Pipe()

@@ -127,6 +127,39 @@ async def test_a_real_sdk_over_tls(tmp_path: Path) -> None:
     assert b"PRIVATE KEY" not in left and b"a-secret-of-mine" not in left
 
 
+UNTRUSTING = """\
+import base64, os, socket, ssl
+from urllib.parse import urlsplit
+
+proxy = urlsplit(os.environ["HTTPS_PROXY"])
+line = socket.create_connection((proxy.hostname, proxy.port))
+auth = base64.b64encode(f"{proxy.username}:{proxy.password}".encode()).decode()
+line.sendall(f"CONNECT localhost:9 HTTP/1.1\\r\\nProxy-Authorization: Basic {auth}\\r\\n\\r\\n".encode())
+line.recv(99)
+try:
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).wrap_socket(line, server_hostname="localhost")
+except ssl.SSLCertVerificationError:
+    print("not trusted")
+"""
+
+
+async def test_a_program_with_certificates_of_its_own_is_reported(tmp_path: Path) -> None:
+    env = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "CTXTUI_HOME": str(tmp_path / "ctxtui"),
+        "ANTHROPIC_BASE_URL": "https://localhost:9",
+    }
+    command = [sys.executable, "-m", "ctxtui", "exec", "--forward", "--", sys.executable, "-c", UNTRUSTING]
+    ran = await asyncio.create_subprocess_exec(
+        *command, env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(ran.communicate(), 120)
+    assert out.decode() == "not trusted\n"
+    assert "TLS with the program failed for localhost" in err.decode() and err.count(b"\n") == 1
+
+
 async def test_a_certificate_is_of_its_run_alone() -> None:
     import ssl
 
