@@ -12,7 +12,10 @@ from ctxtui.core.tree import Node
 
 
 def neutral_key(node: Node) -> Hashable:
-    """Category and content of a block, independent of its dialect, without ids, signatures and the role's name."""
+    """Category and content of a block, independent of its dialect.
+
+    Ids, signatures and the role's name are left out.
+    """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":
@@ -48,7 +51,7 @@ def sort_members(value: Json) -> Json:
 def diff_text(node: Node) -> str:
     """Text of a block for a word diff: text and media, a call's input, or a tool's definition.
 
-    Else its JSON.
+    Its JSON if it has none of these.
     """
     value = node.block.value()
     category = CATEGORIES[node.category]

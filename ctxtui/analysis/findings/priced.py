@@ -85,7 +85,10 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `policy_context`, which is then `after`."""
+    """Count the blocks that `edits` change in the context `policy_context`.
+
+    `after` is the context with these edits.
+    """
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]
@@ -104,7 +107,7 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
     """Sort findings by risk, then saving (else tokens), warnings first.
 
-    And return those that save too little.
+    Those that save too little are returned apart.
     """
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
@@ -157,7 +160,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     def edits(self) -> tuple[Edit, ...]:
         """All edits that save, without repeats, in the order of their findings.
 
-        Neither breakpoints nor redactions.
+        Breakpoints and redactions are left out.
         """
         return tuple(
             {

@@ -75,7 +75,7 @@ class Labelling:
 def _contains(body: bytes, needle: bytes) -> bool:
     """Whether a long `body` contains `needle`.
 
-    In pieces, because a search blocks all other threads.
+    It searches piece by piece, because a search blocks all other threads.
     """
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
@@ -87,7 +87,10 @@ def searched_text(content: BlockContent) -> str:
 
 
 def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
-    """Split `rules` into those that can run, each after those whose label it searches inside, and the others."""
+    """Split `rules` into those that can run, in order, and the others.
+
+    Each rule follows those whose label it searches inside.
+    """
     done = [rule for rule in rules if not rule.inside]
     inner_rules = [rule for rule in rules if rule.inside]
     while runnable := [rule for rule in inner_rules if any(other.label == rule.inside for other in done)]:

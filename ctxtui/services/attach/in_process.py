@@ -100,7 +100,10 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """As a decorator, record while `function` runs; what a generator does later is not recorded."""
+        """Use as a decorator: record while `function` runs.
+
+        What a generator does later is not recorded.
+        """
         self.stop()
         start_recording = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):

@@ -69,9 +69,10 @@ class _State(Struct, frozen=True):
 
 
 class RepositoryCopy:
-    """A copy of the repository `common` in the folder `scratch`, for the work tree `root` with the git folder `own`.
+    """A copy of the repository `common` in the folder `scratch`.
 
-    `mounted`: the sandbox mounts it in place of the original (`mounts`); otherwise git finds it by `env`.
+    It is for the work tree `root` with the git folder `own`. `mounted`: the sandbox mounts it in place of the original
+    (`mounts`); otherwise git finds it by `env`.
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -99,7 +100,10 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export; return the command that writes the copy's state, which must run confined."""
+        """Prepare the export; return the command that writes the copy's state.
+
+        It must run confined.
+        """
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -223,7 +227,7 @@ class RepositoryCopy:
         return set(branches)
 
     def _head_update(self, head: str) -> tuple[str, ...]:
-        """Arguments of git that move HEAD to `head`; () if the agent's command did not move it.
+        """Arguments of git that move HEAD to `head`; () if the command did not move it.
 
         Raises `ValueError` if it was moved meanwhile.
         """
@@ -275,7 +279,10 @@ def _parse_references(listing: bytes) -> dict[str, str]:
 
 
 def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:
-    """The entries of each path (several in a merge) in the output of ``git ls-files -z --stage``."""
+    """The entries of each path in the output of ``git ls-files -z --stage``.
+
+    In a merge, a path has several.
+    """
     index: dict[bytes, tuple[bytes, ...]] = {}
     for entry in filter(None, listing.split(b"\0")):
         path = entry.partition(b"\t")[2]
@@ -335,7 +342,10 @@ def _error_reason(error: Exception) -> str:
 
 
 def mentions_git(argv: Sequence[str]) -> bool:
-    """Whether a word of `argv` contains ``git`` as a word; other programs that run git get no copy."""
+    """Whether a word of `argv` contains ``git`` as a word.
+
+    Programs that run git unnamed (make) get no copy.
+    """
     return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
 
 
