@@ -258,9 +258,10 @@ def _content_kind(head: bytes) -> str:
 
 
 def _binary_at(head: bytes) -> int | None:
+    head = head[:HEAD_BYTES]
     control = _CONTROL.search(head)
     try:
-        head[: file_head.HEAD_BYTES - _MAX_CHARACTER_BYTES].decode()
+        head.decode()
     except UnicodeDecodeError as error:
         # The head may cut its last character.
         if error.start < len(head) - _MAX_CHARACTER_BYTES:
