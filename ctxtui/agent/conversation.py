@@ -25,7 +25,10 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer; `input` is its decoded JSON ({} without arguments), or the text if it is no JSON."""
+    """A tool call in an answer.
+
+    `input` is its decoded JSON ({} without arguments), or the text if it is no JSON.
+    """
 
     id: str
     name: str
@@ -156,7 +159,10 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`; `skeleton` spells its requests."""
+    """One line of context of a hosted agent: the path to `head` in `tree`.
+
+    `skeleton` spells its requests.
+    """
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree
@@ -198,7 +204,10 @@ class Conversation:
         return self.head
 
     def add_answer(self, response: Response, *, cut: bool = False) -> SettledAnswer:
-        """Append the part of an answer that can be sent back; returns that part. `cut`: the answer broke off."""
+        """Append the part of an answer that can be sent back; returns that part.
+
+        `cut`: the answer broke off.
+        """
         settled = settle(response.items, self._used, cut=cut, names=self.dialect != OLLAMA)
         self.head = self.tree.extend(self.head, settled.items)
         self._names |= {call.id: call.name for call in settled.calls}
@@ -237,7 +246,10 @@ class Conversation:
         return system[-2:][:1], self.static
 
     def draft(self) -> Draft:
-        """Encode the request of the current context, with edits applied. Raises what `editor` raises."""
+        """Encode the request of the current context, with edits applied.
+
+        Raises what `editor` raises.
+        """
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
         marked, marker = self._breakpoints(items)

@@ -42,7 +42,10 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message. During a turn it waits; a held request is built again at once, with it."""
+    """The user sent a message.
+
+    During a turn it waits; a held request is built again at once, with it.
+    """
 
     text: str
 
@@ -68,7 +71,10 @@ class Prepared(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """An answer ended and is in the context. `cut`: it was interrupted; `again`: the provider paused its turn."""
+    """An answer ended and is in the context.
+
+    `cut`: it was interrupted; `again`: the provider paused its turn.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     cut: bool = False
@@ -76,7 +82,10 @@ class Answered(Struct, frozen=True):
 
 
 class Broke(Struct, frozen=True):
-    """A request could not be built, or failed; `after`: seconds that the provider asked to wait (None: not given)."""
+    """A request could not be built, or failed.
+
+    `after`: seconds that the provider asked to wait (None: not given).
+    """
 
     message: str
     retry: bool = False
@@ -88,7 +97,10 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id` is planned: `guarded`, if the user is asked each time; `result`: the error if it cannot be done."""
+    """The call `id` is planned: `guarded`, if the user is asked each time.
+
+    `result`: the error if it cannot be done.
+    """
 
     id: str
     guarded: bool = False

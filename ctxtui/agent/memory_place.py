@@ -39,7 +39,10 @@ class MemoryPlace(Struct, frozen=True):
 
 
 def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item], memory: MemoryPlace) -> int:
-    """Append the message `user_items` to the context `head` and replace its memory; returns the new head."""
+    """Append the message `user_items` to the context `head` and replace its memory.
+
+    Returns the new head.
+    """
     memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)

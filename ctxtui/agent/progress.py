@@ -68,7 +68,10 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallFailed(Struct, frozen=True):
-    """The request was refused, or its answer broke off; `call` is the received part, which is not in the context."""
+    """The request was refused, or its answer broke off.
+
+    `call` is the received part, which is not in the context.
+    """
 
     message: str
     call: Call | None = None

@@ -112,7 +112,10 @@ class Replay:
         )
 
     def settle(self) -> Call | None:
-        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
+        """Put the received part of a broken-off answer into the context.
+
+        Returns its call, None without one.
+        """
         reader = self.reader
         if reader is None or reader.first_byte is None:
             return None

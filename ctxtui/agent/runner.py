@@ -323,7 +323,10 @@ def _is_transient(error: str) -> bool:
 
 
 async def send_once(client: BodySender, dialect: str, body: bytes) -> Response:
-    """Send a request once, without a turn or a record. Raises `ProviderError`, also if the answer broke off."""
+    """Send a request once, without a turn or a record.
+
+    Raises `ProviderError`, also if the answer broke off.
+    """
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
     async for data in client.send(body):
         reader.feed(parser.feed(data))

@@ -189,7 +189,10 @@ def _begin_calls(state: TurnState) -> Step:
 
 
 def _ask_next(state: TurnState, commands: list[Command]) -> Step:
-    """Plan the next call that needs permission; if none is left, begin the next round once all calls are done."""
+    """Plan the next call that needs permission.
+
+    If none is left, begin the next round once all calls are done.
+    """
     state = replace(state, planned=False, guarded=False)
     if state.to_ask:
         return state, [*commands, Plan(next(call for call in state.calls if call.id == state.to_ask[0]))]
@@ -277,7 +280,10 @@ def _cut_answer(state: TurnState, _: Interrupted) -> Step:
 
 
 def _interrupt(state: TurnState, event: Interrupted) -> Step:
-    """Interrupt outside of an answer; calls without a result get one, so that the context stays valid."""
+    """Interrupt outside of an answer.
+
+    Calls without a result get one, so that the context stays valid.
+    """
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         results_by_id = {result.id: result for result in state.results}

@@ -77,7 +77,10 @@ class ContextWindow(Struct, frozen=True):
 
 
 def window_of_size(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
-    """A window of known size, in tokens, without a recording; `user_tokens`: the user's usable part (0: the share)."""
+    """A window of known size, in tokens, without a recording.
+
+    `user_tokens`: the user's usable part (0: the share).
+    """
     return ContextWindow(
         window, _usable_tokens(window, usable_share, user_tokens), RECORDED if window else "", window, window
     )
@@ -88,7 +91,10 @@ def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
-    """The window in force for `call`; `usable_share` of it is to be filled, unless the user set the usable tokens."""
+    """The window in force for `call`.
+
+    `usable_share` of it is to be filled, unless the user set the usable tokens.
+    """
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)

@@ -346,9 +346,10 @@ class ForecastLearner:
                 del self._waiting[thread]
 
     def publish(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time; returns whether it did.
+        """Publish the current weights if enough was learnt since the last time.
 
-        With `all_there_is` any new report is enough, so that the result does not depend on how the recording was read.
+        Returns whether it did. With `all_there_is` any new report is enough, so that the result does not depend on how
+        the recording was read.
         """
         learnt = self.forecaster.report_count
         uncarried = self.forecaster.uncarried_models

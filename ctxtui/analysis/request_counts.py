@@ -54,7 +54,10 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """Terms to count requests after `call` with `context`. Raises `IndexError` while it is not counted."""
+    """Terms to count requests after `call` with `context`.
+
+    Raises `IndexError` while it is not counted.
+    """
     model = call.model or book.session.model
     absences = book.contexts.absences_at(context.head).by_node
     terms = CountingTerms(

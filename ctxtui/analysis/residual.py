@@ -120,7 +120,10 @@ FEWER_TEXT: Final = "tokens by which the counted blocks exceed the report"
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual from one likely `cause`, in `steps` steps; the largest came with the report of `since`."""
+    """`tokens` of a residual from one likely `cause`, in `steps` steps.
+
+    The largest came with the report of `since`.
+    """
 
     since: int
     tokens: int

@@ -123,7 +123,10 @@ class RunningTotals:
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Why the block of `node` is absent from the context `head`, by a report; None if it is present."""
+        """Why the block of `node` is absent from the context `head`, by a report.
+
+        None if it is present.
+        """
         return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:
@@ -151,7 +154,10 @@ class RunningTotals:
         )
 
     def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
-        """`read_tokens` of the context `head` at each of its `nodes`; the last result is cached for key presses."""
+        """`read_tokens` of the context `head` at each of its `nodes`.
+
+        The last result is cached for key presses.
+        """
         absences, last = self._book.contexts.absences_at(head), self._along
         if last[0] is not absences or last[1] != (head, self.version, len(nodes)):
             last = self._along = (

@@ -36,7 +36,10 @@ class CallEvent(Struct, frozen=True):
 def list_events(
     session: Session, thread: str, misses: Iterable[CacheMiss] = (), loops: Mapping[int, str] = MappingProxyType({})
 ) -> list[CallEvent]:
-    """List the events of one thread in order of calls; `loops` are those of `repeated_calls.loops_by_call`."""
+    """List the events of one thread in order of calls.
+
+    `loops` are those of `repeated_calls.loops_by_call`.
+    """
     calls = session.thread_calls(thread)
     by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
@@ -87,7 +90,10 @@ _CAUSE_TEXTS: Final = {
 
 
 def describe_miss(miss: CacheMiss, place: str = "") -> str:
-    """Describe a miss (``188k rewritten after a 52-minute pause``); `place` is inserted text that gives its place."""
+    """Describe a miss (``188k rewritten after a 52-minute pause``).
+
+    `place` is inserted text that gives its place.
+    """
     text = f"{format_thousands(miss.tokens)} rewritten{place}"
     if miss.cause == TTL:
         if miss.pause is None:

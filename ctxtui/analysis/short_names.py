@@ -65,7 +65,10 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: its tool's name, else the first words of its text; `reading`: its content, if read."""
+        """Label of a block: its tool's name, else the first words of its text.
+
+        `reading`: its content, if read.
+        """
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))
 

@@ -32,7 +32,10 @@ class ShownWindow(Struct):
 
     @property
     def compacts_at(self) -> int:
-        """Smallest size at which the client compacted automatically that no context exceeded; 0 if unknown."""
+        """Smallest size at which the client compacted automatically that no context exceeded.
+
+        0 if unknown.
+        """
         return min((size for size in self.compacted if size >= self.largest), default=0)
 
 
@@ -93,7 +96,10 @@ def _has_several_passes(call: Call) -> bool:
 
 
 def compaction_size(call: Call) -> int:
-    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
+    """Tokens at which the client compacted automatically before `call`.
+
+    0 if it did not, or if unknown.
+    """
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0

@@ -177,7 +177,10 @@ class Connection(asyncio.Protocol):
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections after sending what is buffered. With `abort` the provider's at once."""
+        """Close both connections after sending what is buffered.
+
+        With `abort` the provider's at once.
+        """
         if self._provider is not None:
             if abort:
                 self._provider.abort()

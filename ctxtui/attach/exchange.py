@@ -183,7 +183,10 @@ class Exchange(Struct, kw_only=True):
 
 
 def _unpack(head: Head, body: list[bytes]) -> bytes:
-    """A body that has this head. Empty if it cannot be unpacked, so that nothing in it is changed."""
+    """A body that has this head.
+
+    Empty if it cannot be unpacked, so that nothing in it is changed.
+    """
     try:
         return make_unpacker(head.get("content-encoding")).feed(b"".join(body))
     except Malformed:

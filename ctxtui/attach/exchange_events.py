@@ -32,7 +32,10 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body before edits, as compressed by the client. With `last` it is complete."""
+    """More of a request's body before edits, as compressed by the client.
+
+    With `last` it is complete.
+    """
 
     exchange_id: str
     data: bytes
@@ -70,7 +73,10 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request. `replacement_body`: what is sent instead of the client's, if any."""
+    """The decision on a request.
+
+    `replacement_body`: what is sent instead of the client's, if any.
+    """
 
     exchange_id: str
     at: float

@@ -38,7 +38,10 @@ _PORT: Final = re.compile("[0-9]{1,5}")
 
 
 class ForwardProxy(Struct):
-    """Serves clients on loopback that know its password. `env`: environment that names the proxy for tunnels."""
+    """Serves clients on loopback that know its password.
+
+    `env`: environment that names the proxy for tunnels.
+    """
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]

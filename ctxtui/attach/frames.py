@@ -26,7 +26,10 @@ _CLIENT_WINDOW_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)"
 
 
 class WireFrame(Struct, frozen=True):
-    """A frame with an unmasked payload. `first`: its first byte; `mask`: its masking key, or b""."""
+    """A frame with an unmasked payload.
+
+    `first`: its first byte; `mask`: its masking key, or b"".
+    """
 
     raw: bytes
     first: int

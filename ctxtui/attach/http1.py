@@ -93,7 +93,10 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def next_head(data: bytes) -> tuple[Head, bytes] | None:
-    """The head at the start of `data`, and the rest; None until it is complete. Raises `Malformed`."""
+    """The head at the start of `data`, and the rest; None until it is complete.
+
+    Raises `Malformed`.
+    """
     raw, end, rest = data.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
@@ -172,7 +175,10 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """The bytes of `data` in the body: their number, and they without chunk framing. Raises `Malformed`."""
+        """The bytes of `data` in the body: their number, and they without chunk framing.
+
+        Raises `Malformed`.
+        """
         if self.chunked:
             return self._read_chunks(data)
         if self.length is None:

@@ -24,7 +24,10 @@ LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange, reported to `tell` under the name `x`. Errors of reporting are passed to `fault`."""
+    """One exchange, reported to `tell` under the name `x`.
+
+    Errors of reporting are passed to `fault`.
+    """
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell

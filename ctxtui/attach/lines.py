@@ -107,9 +107,9 @@ def _common_length(end: int, is_equal: Callable[[int, int], bool]) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """Find the body in `earlier_bodies` that has most in common with `body`. None if at most a third.
+    """Find the body in `earlier_bodies` that has most in common with `body`.
 
-    Cuts are between UTF-8 characters.
+    None if at most a third. Cuts are between UTF-8 characters.
     """
     best: Likeness | None = None
     for number, earlier_body in enumerate(earlier_bodies):

@@ -1,4 +1,7 @@
-"""Certificates for one run: of an authority, and of each intercepted host. Keys are only in memory."""
+"""Certificates for one run: of an authority, and of each intercepted host.
+
+Keys are only in memory.
+"""
 
 from __future__ import annotations
 

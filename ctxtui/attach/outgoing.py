@@ -72,7 +72,10 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
 
 
 async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect to `host` without TLS of our own. Raises as `connect` does, and `BadConfig` for an invalid address."""
+    """Connect to `host` without TLS of our own.
+
+    Raises as `connect` does, and `BadConfig` for an invalid address.
+    """
     name = f"[{host}]" if ":" in host else host
     proxy_url = proxy_for(Upstream("", f"https://{name}:{port}"), env)
     if not proxy_url:

@@ -65,9 +65,10 @@ async def send_like(
     name: Callable[[], str],
     clock: Callable[[], float],
 ) -> int:
-    """Send `body` like the request `begun`. Return the answer's status, 0 if there is no complete answer.
+    """Send `body` like the request `begun`.
 
-    It is recorded in `session`, as a request that keeps a cache warm.
+    Return the answer's status, 0 if there is no complete answer. It is recorded in `session`, as a request that keeps a
+    cache warm.
     """
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

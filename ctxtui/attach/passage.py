@@ -300,7 +300,10 @@ class Passage:
                 exchange.report_body(content, at)
 
     def _should_hold(self, exchange: Exchange, at: float) -> bool:
-        """Whether to hold the request for the gate. Not if it has no body, or waits for ``100 Continue``."""
+        """Whether to hold the request for the gate.
+
+        Not if it has no body, or waits for ``100 Continue``.
+        """
         wants = self._wants
         if wants is None or exchange.body.done or exchange.head.get("expect"):
             return False
@@ -313,7 +316,10 @@ class Passage:
             return False
 
     def _process_answer_head(self, exchange: Exchange, at: float) -> None:
-        """Process the heads of an answer: its own, and interim ones (``100 Continue``). Raises `Malformed`."""
+        """Process the heads of an answer: its own, and interim ones (``100 Continue``).
+
+        Raises `Malformed`.
+        """
         while self._provider_buffer:
             parsed = http1.next_head(self._provider_buffer)
             if parsed is None:

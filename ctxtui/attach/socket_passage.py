@@ -153,7 +153,10 @@ _TEXT_OPCODE: Final = 1
 
 
 class SocketPassage:
-    """The data after ``101 Switching Protocols``. Protocols other than WebSocket are passed on unread."""
+    """The data after ``101 Switching Protocols``.
+
+    Protocols other than WebSocket are passed on unread.
+    """
 
     def __init__(self, exchange: Exchange, head: Head, connection: Connection, wants: Wants | None) -> None:
         self._exchange = exchange

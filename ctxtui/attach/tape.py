@@ -123,7 +123,10 @@ class Tape:
             pass
 
     def _write_data(self, data: bytes) -> Iterator[int]:
-        """Write complete lines; yield after each write the number of lines that it completed. Raises `OSError`."""
+        """Write complete lines; yield after each write the number of lines that it completed.
+
+        Raises `OSError`.
+        """
         if self._cut:
             os.write(self._file, b"\n")
             self._cut = False

@@ -55,7 +55,10 @@ class Upstream:
         set_(self, "path", parts.path.rstrip("/"))
 
     def at(self, host: str, port: int) -> Upstream | None:
-        """This upstream at `host` and `port`. None if they are not its own (``*``: any part of a host)."""
+        """This upstream at `host` and `port`.
+
+        None if they are not its own (``*``: any part of a host).
+        """
         if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
             return None
         return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)

@@ -115,7 +115,10 @@ def _child_towards(tree: Tree, shared: int, head: int) -> int:
 
 
 def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
-    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause; None if it does not decide."""
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause.
+
+    None if it does not decide.
+    """
     if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
     if diagnosis == "unavailable":
@@ -127,7 +130,10 @@ def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
 
 
 class _Case(NamedTuple):
-    """Two requests with their outcomes; `parted` and `instead` are the first nodes in which they differ."""
+    """Two requests with their outcomes.
+
+    `parted` and `instead` are the first nodes in which they differ.
+    """
 
     tree: Tree
     before: SentRequest
@@ -221,7 +227,10 @@ def _is_still_prefix(case: _Case) -> bool:
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
+    """Deepest position that a request left in the cache.
+
+    None if it had markers, but read and wrote nothing.
+    """
     return (left.deepest or left.hit) if left.prompt.markers else left.prompt.last
 
 

@@ -33,7 +33,10 @@ class MarkerValue(Struct, kw_only=True):
 
 
 def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
-    """Evaluate every entry that the calls wrote, in order; `outcomes` are those of the Anthropic engine."""
+    """Evaluate every entry that the calls wrote, in order.
+
+    `outcomes` are those of the Anthropic engine.
+    """
     values: list[MarkerValue] = []
     live: dict[bytes, MarkerValue] = {}
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):

@@ -31,14 +31,20 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """A reason for the provider to refuse the request with status 400; `item` is its block (-1: the body)."""
+    """A reason for the provider to refuse the request with status 400.
+
+    `item` is its block (-1: the body).
+    """
 
     message: str
     item: int = -1
 
 
 class Markers(NamedTuple):
-    """Valid markers in prompt order, and the refused ones; `explicit`: OpenAI caches marked positions only."""
+    """Valid markers in prompt order, and the refused ones.
+
+    `explicit`: OpenAI caches marked positions only.
+    """
 
     valid: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]
@@ -96,9 +102,10 @@ def _automatic(
     refusals: list[MarkerRefusal],
     count: int,
 ) -> int:
-    """Add the marker that a top-level `cache_control` puts on the last markable block; returns the number of markers.
+    """Add the marker that a top-level `cache_control` puts on the last markable block.
 
-    If that block has a marker, none is added: another lifetime is refused, the same one only if no slot is left.
+    Returns the number of markers. If that block has a marker, none is added: another lifetime is refused, the same one
+    only if no slot is left.
     """
     problem = _check_control(control, rules)
     if problem:

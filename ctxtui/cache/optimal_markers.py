@@ -30,7 +30,10 @@ def relative_rates(rules: CacheRules) -> MarkerRates:
 
 
 class MarkerPlan(NamedTuple):
-    """Markers for each call and the resulting cost; `exact`: no plan is cheaper, otherwise none costs under `bound`."""
+    """Markers for each call and the resulting cost.
+
+    `exact`: no plan is cheaper, otherwise none costs under `bound`.
+    """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
     cost: float
@@ -132,7 +135,10 @@ def _writes(
 
 
 def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
-    """Yield the end of the write for each lifetime, longest first (None: no write); each is after the one before."""
+    """Yield the end of the write for each lifetime, longest first (None: no write).
+
+    Each is after the one before.
+    """
     for ends in product([None, *places], repeat=lives):
         numbers = [position.number for position in ends if position is not None]
         if all(a < b for a, b in pairwise(numbers)):
@@ -163,7 +169,10 @@ def _free_markers(
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
-    """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
+    """Put markers in prompt order.
+
+    One that only renews gets the lifetime of the next, as the order requires.
+    """
     labelled: list[CacheMarker] = []
     life = 0.0
     for marker in sorted(markers, key=lambda mark: -mark.position.number):
@@ -243,7 +252,10 @@ State = frozenset[CachedPrefix]
 
 
 class CallsAhead:
-    """Later calls of a session that share prefixes. Calls are numbered from 0; sets of them are bit masks."""
+    """Later calls of a session that share prefixes.
+
+    Calls are numbered from 0; sets of them are bit masks.
+    """
 
     def __init__(self, calls: Sequence[TimedPrompt], markable: Callable[[int], bool]) -> None:
         self._calls = calls

@@ -79,7 +79,10 @@ class CacheOutcome(NamedTuple):
 
     @property
     def expires(self) -> float | None:
-        """When the longest cached prefix expires unless it is used again (Unix seconds); None as for `life`."""
+        """When the longest cached prefix expires unless it is used again (Unix seconds).
+
+        None as for `life`.
+        """
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:

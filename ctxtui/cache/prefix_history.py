@@ -47,7 +47,10 @@ class PrefixHistory:
         return self._owners[position.key]
 
     def add_request(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
-        """Add a request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
+        """Add a request up to `last` that shares the prefix up to `hit` with earlier ones.
+
+        Returns its number.
+        """
         number = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1
         self.uses.append(Use(parent, hit.number if hit else 0, at, ready))

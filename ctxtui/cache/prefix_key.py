@@ -183,7 +183,10 @@ class PrefixEnd(Struct, eq=False):
 
 
 class PrefixKeys:
-    """Positions along one tree under one salt; with `strips`, thinking before a person's last message is absent."""
+    """Positions along one tree under one salt.
+
+    With `strips`, thinking before a person's last message is absent.
+    """
 
     def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
@@ -231,7 +234,10 @@ class PrefixKeys:
         return self._extend_chain(positions, position, nodes)
 
     def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """Extend the chain from `position` over `missing`, adding each to `positions`; returns the last position."""
+        """Extend the chain from `position` over `missing`, adding each to `positions`.
+
+        Returns the last position.
+        """
         bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE

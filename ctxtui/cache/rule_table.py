@@ -44,7 +44,10 @@ class _Default(Struct, frozen=True):
 
 
 class RuleTable:
-    """All rules, in the order of the data file; a later rule overrides an earlier one, figure by figure."""
+    """All rules, in the order of the data file.
+
+    A later rule overrides an earlier one, figure by figure.
+    """
 
     def __init__(
         self,

@@ -93,7 +93,10 @@ class Simulator:
         return outcome
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
-        """Deepest node of `prompt` that is cached at `at`, written for at least `life` seconds; `ROOT`: none."""
+        """Deepest node of `prompt` that is cached at `at`, written for at least `life` seconds.
+
+        `ROOT`: none.
+        """
         position = self._engine(prompt).deepest_cached(prompt, at, life)
         return position.node if position is not None else ROOT
 

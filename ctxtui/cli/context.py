@@ -98,7 +98,10 @@ def read_file(path: Path) -> bytes:
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """Edits applied to the request after the `chosen` call. Empty, with a note, if they cannot be read."""
+    """Edits applied to the request after the `chosen` call.
+
+    Empty, with a note, if they cannot be read.
+    """
     from ctxtui.services.editing.edited_request import try_applied_edits
 
     edits, trouble = try_applied_edits(loaded, settings, chosen)

@@ -1,4 +1,7 @@
-"""The root of the command tree: commands are imported when they run. Any other first word is opened."""
+"""The root of the command tree: commands are imported when they run.
+
+Any other first word is opened.
+"""
 
 from __future__ import annotations
 

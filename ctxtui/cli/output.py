@@ -81,7 +81,10 @@ def escape(text: str) -> str:
 
 
 def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str = "", as_json: bool = False) -> int:
-    """Print an error as ``ctxtui: message @ place; way out``, `as_json` also as JSON. Return its number."""
+    """Print an error as ``ctxtui: message @ place; way out``, `as_json` also as JSON.
+
+    Return its number.
+    """
     if as_json:
         error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
         write_json({"error": error})
@@ -95,7 +98,10 @@ def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
 
 
 def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
-    """Note each unreadable recording. Return the exit code of the first error that is not `tolerated`, else 0."""
+    """Note each unreadable recording.
+
+    Return the exit code of the first error that is not `tolerated`, else 0.
+    """
     codes = [code_for(error).number for _, error in failed if not isinstance(error, tolerated)]
     for name, error in failed:
         note(f"{name}: {error}")

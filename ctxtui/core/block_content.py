@@ -215,7 +215,10 @@ def _read_tool(value: dict[str, Json]) -> BlockContent:
 
 
 def unwrap_tool(value: Json) -> Json:
-    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
+    """Unwrap a namespace around a single tool (facts §13).
+
+    Any other `value` is returned as it is.
+    """
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 

@@ -66,7 +66,10 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def replaces_blocks(self) -> bool:
-        """Whether it puts a text in place of its blocks; then it applies only to a context with all of them."""
+        """Whether it puts a text in place of its blocks.
+
+        Then it applies only to a context with all of them.
+        """
         return self.removes and self.adds
 
     @property

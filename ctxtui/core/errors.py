@@ -63,7 +63,10 @@ class InUse(CtxtuiError):
 
 
 class BadConfig(CtxtuiError):
-    """A setting is unknown or its value invalid; the place is ``file:line``, a variable or a flag."""
+    """A setting is unknown or its value invalid.
+
+    The place is ``file:line``, a variable or a flag.
+    """
 
 
 class BadPattern(CtxtuiError):

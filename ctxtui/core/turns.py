@@ -135,7 +135,10 @@ class Turns:
                 del rest[: same + 1]
 
     def _turns_until(self, start: int) -> list[int]:
-        """The turns of the previous context up to the one that begins with `start`; empty if that is missing."""
+        """The turns of the previous context up to the one that begins with `start`.
+
+        Empty if that is missing.
+        """
         before = self._before
         if before and before[-1] == start:
             return before

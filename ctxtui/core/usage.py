@@ -99,7 +99,10 @@ class QuotaReport(NamedTuple):
 
     @property
     def begins(self) -> int:
-        """Start of the window in Unix seconds; if the reset is unknown, its length before the report."""
+        """Start of the window in Unix seconds.
+
+        If the reset is unknown, its length before the report.
+        """
         return (self.resets or self.at) - 60 * self.minutes
 
 

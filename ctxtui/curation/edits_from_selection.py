@@ -252,7 +252,10 @@ def make_note(context: Context, position: int, text: str) -> Edit:
 
 
 def keep_literal(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
-    """Add `literal` to the newest summary that lacks it and replaces a block with it; None if there is none."""
+    """Add `literal` to the newest summary that lacks it and replaces a block with it.
+
+    None if there is none.
+    """
     for edit in reversed(in_force):
         if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):
             continue

@@ -314,7 +314,10 @@ class Masker:
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
     def mask_word(self, text: str) -> str:
-        """Mask a secret in a word of the protocol (a model's name); at level `text` also all that is no such word."""
+        """Mask a secret in a word of the protocol (a model's name).
+
+        At level `text` also all that is no such word.
+        """
         text = self._mask_matches(text, bare=False)
         return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
@@ -444,7 +447,10 @@ class Masker:
     # Texts.
 
     def mask_text(self, text: str) -> str:
-        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``; at level `text` blur all of it."""
+        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``.
+
+        At level `text` blur all of it.
+        """
         return self._blur(text) if self.level == Level.TEXT else self._mask_matches(text)
 
     def mask_line(self, text: str) -> str:
@@ -690,7 +696,10 @@ def _flatten(value: Json) -> Json:
 
 
 def _remove_matches(pattern: re.Pattern[str], text: str) -> tuple[str, Callable[[int], int], list[int]]:
-    """Remove the matches of `pattern`; also returns a map back to positions in `text`, and the cut positions."""
+    """Remove the matches of `pattern`.
+
+    Also returns a map back to positions in `text`, and the cut positions.
+    """
     pieces: list[str] = []
     starts, shifts, offset, length = [0], [0], 0, 0
     for match in pattern.finditer(text):

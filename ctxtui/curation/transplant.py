@@ -109,7 +109,10 @@ def _without_headers(context: Context, positions: Iterable[int]) -> list[int]:
 
 
 def _with_counterpart(context: Context, position: int) -> set[int]:
-    """The block with its call or result; empty if that is missing. The result of OpenAI's Chat is a whole message."""
+    """The block with its call or result; empty if that is missing.
+
+    The result of OpenAI's Chat is a whole message.
+    """
     group = _result_message(context, position) or {position}
     kind = context.items[position].block.kind
     if not is_call(kind) and not is_result(kind) and context.items[position].place.role not in _TOOL:
@@ -260,7 +263,10 @@ def _with_ids(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def find_objection(before: Iterable[Violation], after: Iterable[Violation]) -> str:
-    """The first of the violations `after` an edit that was not there `before`; "" if there is none."""
+    """The first of the violations `after` an edit that was not there `before`.
+
+    "" if there is none.
+    """
     old_messages = Counter(violation.message for violation in before)
     for violation in after:
         if not old_messages[violation.message]:

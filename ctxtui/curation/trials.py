@@ -126,7 +126,10 @@ def parse_trials(text: str) -> list[Trial]:
 
 
 def _headings(text: str) -> Iterator[re.Match[str]]:
-    """The lines of `text` that open a trial; searched in steps, so that other threads can run meanwhile."""
+    """The lines of `text` that open a trial.
+
+    Searched in steps, so that other threads can run meanwhile.
+    """
     offset = 0
     while offset < len(text):
         end = (
@@ -216,7 +219,10 @@ def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
 
 
 def _trial_end(text: str, program: TextRange, stop: int) -> int:
-    """The end of a message's last trial, which ends with `program`; prose after that does not belong to it."""
+    """The end of a message's last trial, which ends with `program`.
+
+    Prose after that does not belong to it.
+    """
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()

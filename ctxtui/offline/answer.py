@@ -44,7 +44,10 @@ STOP = "stop"
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer: its parts in order, and why it `ended`; `stop` is the stop sequence that ended it ("": none)."""
+    """An answer: its parts in order, and why it `ended`.
+
+    `stop` is the stop sequence that ended it ("": none).
+    """
 
     parts: tuple[Part, ...]
     ended: str = END

@@ -59,7 +59,10 @@ class ToolOffer(Definition):
 
 
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the called tool, and whether it takes free text; guessed if the tool is not offered."""
+    """The namespace of the called tool, and whether it takes free text.
+
+    Guessed if the tool is not offered.
+    """
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
@@ -250,7 +253,10 @@ def _split_turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
-    """The turn of a message from another agent: a task or a result. Its encrypted parts are plain text here."""
+    """The turn of a message from another agent: a task or a result.
+
+    Its encrypted parts are plain text here.
+    """
     values = [as_dict(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
     text = "".join(part for part in texts if isinstance(part, str))

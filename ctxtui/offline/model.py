@@ -453,7 +453,10 @@ def required(schema: Json) -> list[str]:
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema, the first but null; without one, object if it has properties, else string."""
+    """The type of a schema, the first but null.
+
+    Without one, object if it has properties, else string.
+    """
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), "null")
@@ -465,7 +468,10 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 for `schema`; ``exclusiveMaximum`` and numbers beyond a float's integers are ignored."""
+    """A number near 0 for `schema`.
+
+    ``exclusiveMaximum`` and numbers beyond a float's integers are ignored.
+    """
 
     def bound(key: str) -> float | None:
         value = schema.get(key)

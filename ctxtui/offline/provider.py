@@ -41,7 +41,10 @@ class RateLimits(Struct):
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait_seconds(self, now: float) -> float | None:
-        """Seconds until the oldest counted request expires, at least 1; None if a request is accepted now."""
+        """Seconds until the oldest counted request expires, at least 1.
+
+        None if a request is accepted now.
+        """
         self._drop_old(now)
         if not self.enforced or not self._recent:
             return None

@@ -69,7 +69,10 @@ def block_counter(model: str) -> Callable[[Block], int]:
 
 
 def text_counter(model: str) -> Callable[[str], int]:
-    """A function that counts the tokens of a text; if the tokenizer fails on it, one token for 4 bytes."""
+    """A function that counts the tokens of a text.
+
+    If the tokenizer fails on it, one token for 4 bytes.
+    """
     name = card(model).encoding
 
     def count(text: str) -> int:

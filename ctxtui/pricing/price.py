@@ -56,7 +56,10 @@ def price(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Cost | None:
-    """Price `usage` of `model`; None if no price is known. The other arguments are those of `find_rates`."""
+    """Price `usage` of `model`; None if no price is known.
+
+    The other arguments are those of `find_rates`.
+    """
     by = find_rates(model, provider, at, usage.input, table, terms)
     return None if by is None else _cost(usage, by)
 
@@ -100,11 +103,11 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD; None if nothing bounds it, or a part of the price is unknown.
+    """Upper bound of the cost of `call` in USD.
 
-    `cost` is the price of what is reported (`price_call`). An answer whose end is not reported counts as the request's
-    answer limit, else as the model's; an input that is not reported as `input_limit` (None: not recorded) within the
-    model's window, at its dearest rate.
+    None if nothing bounds it, or a part of the price is unknown. `cost` is the price of what is reported
+    (`price_call`). An answer whose end is not reported counts as the request's answer limit, else as the model's; an
+    input that is not reported as `input_limit` (None: not recorded) within the model's window, at its dearest rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -131,12 +134,18 @@ def count_charged_tokens(call: Call) -> int:
 
 
 def recorded_usd(call: Call) -> float | None:
-    """Cost that the recording itself states; None for zero, which means that the client knew no price."""
+    """Cost that the recording itself states.
+
+    None for zero, which means that the client knew no price.
+    """
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused; None if unknown."""
+    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused.
+
+    None if unknown.
+    """
     if not call.is_reported:
         return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
@@ -164,7 +173,10 @@ def keep_priced_fields(call: Call) -> Call:
 
 
 def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """Price `call` as if nothing had been read from the cache or written to it; None as for `price_call`."""
+    """Price `call` as if nothing had been read from the cache or written to it.
+
+    None as for `price_call`.
+    """
     if call.usage is None:
         return None
     used = call.usage
@@ -190,7 +202,10 @@ def further_usage(call: Call) -> Usage:
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """The units that Cohere bills, if `extra` has them, else `usage`; text added by Cohere is free."""
+    """The units that Cohere bills, if `extra` has them, else `usage`.
+
+    Text added by Cohere is free.
+    """
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

@@ -150,7 +150,10 @@ def _rates_from_library(
 
 @cache
 def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
-    """Prompt lengths (tokens) above which some rate of the model changes; None if it has no price."""
+    """Prompt lengths (tokens) above which some rate of the model changes.
+
+    None if it has no price.
+    """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -238,10 +241,10 @@ _COPIED_APIS: Final = frozenset({"anthropic", "openai"})
 
 
 def _names_to_try(model: str, provider: str) -> Iterator[tuple[str, str]]:
-    """Yield (model, provider) pairs to look up in turn, none for local models; "" is any provider.
+    """Yield (model, provider) pairs to look up in turn, none for local models.
 
-    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is
-    Amazon's, whatever provider the recording names.
+    "" is any provider. ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x;
+    an Amazon id is Amazon's, whatever provider the recording names.
     """
     # Claude Code adds the context window to a model's name: `claude-opus-5-5[1m]`.
     bare = model.partition("[")[0].strip()

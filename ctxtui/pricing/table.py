@@ -47,7 +47,10 @@ TREATMENTS: Final = ("priced", "term", "part", "free", "pass", "unpriced")
 
 
 class UsageField(NamedTuple):
-    """A field at `path` in the usage reports of the API `of`; `treatment` is one of `TREATMENTS`."""
+    """A field at `path` in the usage reports of the API `of`.
+
+    `treatment` is one of `TREATMENTS`.
+    """
 
     of: str
     path: str

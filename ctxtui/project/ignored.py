@@ -36,7 +36,10 @@ class IgnoredPaths:
             self._rules.append((f"{folder}/" if folder else "", rules))
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether the file or folder at `path` is ignored. Like git, do not check anything below an ignored folder."""
+        """Whether the file or folder at `path` is ignored.
+
+        Like git, do not check anything below an ignored folder.
+        """
         for folder, rules in reversed(self._rules):
             if path.startswith(folder):
                 is_ignored = rules.check_file(path[len(folder) :] + ("/" if is_folder else "")).include

@@ -52,7 +52,10 @@ class Paths:
 
 
 def find_imports(path: str, text: str, paths: Paths) -> list[str]:
-    """The files of `paths` that the file at `path` imports, in order, without itself; at most 200."""
+    """The files of `paths` that the file at `path` imports, in order, without itself.
+
+    At most 200.
+    """
     reader = _READERS.get(PurePosixPath(path).suffix.lower())
     if reader is None:
         return []

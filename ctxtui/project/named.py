@@ -43,7 +43,10 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names; none for a plain word at a sentence's start, which is rather a verb."""
+    """The files that one word names.
+
+    None for a plain word at a sentence's start, which is rather a verb.
+    """
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)

@@ -128,7 +128,10 @@ class _Filler:
         return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
 
     def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
-        """Add all, files over `whole` tokens as signatures unless the task names them; return whether all fit."""
+        """Add all, files over `whole` tokens as signatures unless the task names them.
+
+        Return whether all fit.
+        """
         for file, why in ordered:
             shortened = file.tokens > whole and why != NAMED
             if not (self._add_signatures(file, why) if shortened else self._add_whole(file, why)):

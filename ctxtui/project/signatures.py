@@ -119,7 +119,10 @@ LEFT_OUT: Final = " …"
 
 
 def extract_signatures(path: str, text: str) -> str:
-    """The declarations in the file at `path`; its outline for other languages and files without declarations."""
+    """The declarations in the file at `path`.
+
+    Its outline for other languages and files without declarations.
+    """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)
     if grammar is None or parser is None:
@@ -238,7 +241,10 @@ _OUTLINE_PATTERNS: Final = {
 
 
 def make_outline(path: str, text: str) -> str:
-    """The headings, keys or declarations of the file at `path`, at most 200 lines; without any, its first 20 lines."""
+    """The headings, keys or declarations of the file at `path`, at most 200 lines.
+
+    Without any, its first 20 lines.
+    """
     pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
     following = [*lines[1:], ""] if pattern is _HEADING else [""] * len(lines)

@@ -65,7 +65,10 @@ def is_loopback(url: str) -> bool:
 
 
 def check_address(url: str, place: str) -> None:
-    """Check that requests can be made of the base URL `url`, which is from `place`. Raises `BadConfig`."""
+    """Check that requests can be made of the base URL `url`, which is from `place`.
+
+    Raises `BadConfig`.
+    """
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -231,7 +231,10 @@ _RENDER_TIMEOUT_S = 30.0
 
 
 async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
-    """The prompt that the server renders from the request `body`. Raises `NotFound` if it does not."""
+    """The prompt that the server renders from the request `body`.
+
+    Raises `NotFound` if it does not.
+    """
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)

@@ -93,7 +93,10 @@ class SdkClient:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """Yield the bytes of the answer to `body` as they arrive, with the key masked. Raises `ProviderError`."""
+        """Yield the bytes of the answer to `body` as they arrive, with the key masked.
+
+        Raises `ProviderError`.
+        """
         await self.open()
         sdk = self._sdk
         try:

@@ -127,7 +127,10 @@ def _check_vocabularies() -> Iterator[DoctorFinding]:
 
 
 def _try_open(path: Path) -> CtxtuiError | None:
-    """The error of opening the database; None if it opens, does not exist yet, or only needs a migration."""
+    """The error of opening the database.
+
+    None if it opens, does not exist yet, or only needs a migration.
+    """
     try:
         if path.exists():
             Store.open(path, readonly=True).close()

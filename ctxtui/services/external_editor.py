@@ -19,7 +19,10 @@ class NoEditor(CtxtuiError):
 
 
 def _editor_command() -> list[str]:
-    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi.
+
+    Raises `NoEditor` if malformed.
+    """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or EDITOR
     try:
         return shlex.split(command) or [EDITOR]
@@ -58,7 +61,10 @@ class NoPager(CtxtuiError):
 
 
 def _pager_command(setting: str) -> list[str]:
-    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
+    """The pager's command as arguments: the setting, ``PAGER``, else less.
+
+    Raises `NoPager` if malformed.
+    """
     command = setting or os.environ.get("PAGER") or PAGER
     try:
         return shlex.split(command) or [PAGER]
@@ -68,9 +74,9 @@ def _pager_command(setting: str) -> list[str]:
 
 
 def show_in_pager(lines: Iterable[str], setting: str = "") -> None:
-    """Show `lines`, which are safe to draw, in the pager and wait for it to end. Raises `NoPager`.
+    """Show `lines`, which are safe to draw, in the pager and wait for it to end.
 
-    less gets no ``-R`` from the environment: control sequences in the text are shown, not obeyed.
+    Raises `NoPager`. less gets no ``-R`` from the environment: control sequences in the text are shown, not obeyed.
     """
     command = _pager_command(setting)
     with tempfile.TemporaryDirectory(prefix="ctxtui-") as folder:

@@ -100,7 +100,10 @@ class OpenedSession:
         return session_totals(self.recording, self._account.costs)
 
     def calls(self, thread: str = "") -> list[SessionCall]:
-        """The calls of `thread` ("": the main one, or the first with calls), in order. Raises `NotFound`."""
+        """The calls of `thread` ("": the main one, or the first with calls), in order.
+
+        Raises `NotFound`.
+        """
         name = choose_call(self.recording, thread).thread
         return [
             self._with_figures(ChosenCall(name, number, call))

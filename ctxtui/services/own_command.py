@@ -41,9 +41,9 @@ class CommandFailed(CtxtuiError):
 
 
 def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
-    """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
+    """Run `command` and wait.
 
-    Raises `CommandFailed`.
+    Return its exit code and what it printed ("" with the output ``terminal``). Raises `CommandFailed`.
     """
     env = {**os.environ, **dict.fromkeys(VARIABLES, ""), **target.variables}
     shown, is_limited = command.output == "terminal", command.output == "message"

@@ -17,7 +17,10 @@ from ctxtui.services.workers.counting_worker import CountingWorker, PricingWorke
 
 
 class SessionServices:
-    """Counting and pricing for one session; child processes start when first used, and `close` ends them."""
+    """Counting and pricing for one session.
+
+    Child processes start when first used, and `close` ends them.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -46,7 +46,10 @@ class SessionSource:
         return SessionServices(self.settings)
 
     def read_end(self) -> RecordingEnd | None:
-        """Read the end of a recording that takes long to read; None for any other, and if it cannot be read."""
+        """Read the end of a recording that takes long to read.
+
+        None for any other, and if it cannot be read.
+        """
         try:
             session = self._end_session()
         except CtxtuiError:

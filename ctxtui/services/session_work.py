@@ -36,10 +36,10 @@ class SessionResult(NamedTuple):
 def run_over_sessions(
     work: str, sessions: Sequence[tuple[str, Named]], request: Any, cluster: str = "", say: Say = lambda words: None
 ) -> Iterator[SessionResult]:
-    """Run the function `work` with the same request on each of `sessions`; yield the results in order.
+    """Run the function `work` with the same request on each of `sessions`.
 
-    Child processes are used if there is enough work, or the `cluster` at that address. Raises what
-    `process_pool.iter_answers` raises.
+    Yield the results in order. Child processes are used if there is enough work, or the `cluster` at that address.
+    Raises what `process_pool.iter_answers` raises.
     """
     workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):

@@ -55,11 +55,17 @@ class Worker(Generic[T]):
         self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Call `method` and return its result. Raises `ChildGone`, `WorkerClosed`, or a `CtxtuiError` of `method`."""
+        """Call `method` and return its result.
+
+        Raises `ChildGone`, `WorkerClosed`, or a `CtxtuiError` of `method`.
+        """
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later; it raises `ChildGone` if `stop` or `close` was called in between."""
+        """A function that does the call later.
+
+        It raises `ChildGone` if `stop` or `close` was called in between.
+        """
         request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 

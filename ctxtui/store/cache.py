@@ -1,4 +1,7 @@
-"""Cached results: token counts by block, summaries and heads by file. Losing them costs time, nothing else."""
+"""Cached results: token counts by block, summaries and heads by file.
+
+Losing them costs time, nothing else.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,10 @@ def host_of(path: Path, session_id: str) -> HostProcess | None:
 
 
 def claim(path: Path, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of a stored session. Raises `CtxtuiError`, `InUse` if another one lives."""
+    """Make `host` the one host of a stored session.
+
+    Raises `CtxtuiError`, `InUse` if another one lives.
+    """
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
         id_ = find(conn, session_id)[1]
         hosts = living_hosts(conn, id_, host)

@@ -1,4 +1,7 @@
-"""Notes and bookmarks on blocks and calls, by content. The recording need not be stored, and may be read again."""
+"""Notes and bookmarks on blocks and calls, by content.
+
+The recording need not be stored, and may be read again.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,10 @@ def _make_note(row: tuple[Any, ...]) -> Note:
 
 
 def delete_quotes(conn: sqlite3.Connection, session: int) -> None:
-    """Delete the quotes in notes on the session with the row `session`; the user's own text stays."""
+    """Delete the quotes in notes on the session with the row `session`.
+
+    The user's own text stays.
+    """
     conn.execute(
         "UPDATE notes SET about = '' WHERE session IN (SELECT id FROM sessions WHERE key = :key"
         " UNION SELECT recorded_id FROM sessions WHERE key = :key)",

@@ -74,7 +74,10 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """Data from the head of a file, of `size` bytes at that time; "" if missing. `version` is the client's."""
+    """Data from the head of a file, of `size` bytes at that time; "" if missing.
+
+    `version` is the client's.
+    """
 
     size: int = 0
     title: str = ""

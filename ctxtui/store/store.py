@@ -92,7 +92,10 @@ def _as_text(body: bytes) -> str | bytes:
 
 
 def vacuum(conn: sqlite3.Connection) -> None:
-    """Rewrite the file without free space, and empty the write-ahead log. Raises `InUse` if a session is hosted."""
+    """Rewrite the file without free space, and empty the write-ahead log.
+
+    Raises `InUse` if a session is hosted.
+    """
     for id_, host in all_living_hosts(conn):
         raise in_use_error(conn, id_, host, way_out="end it there first: meanwhile it could not be recorded")
     conn.execute("VACUUM")
@@ -295,7 +298,10 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The summary of a file with this size and mtime, by this `version` of its code; None without one."""
+        """The summary of a file with this size and mtime, by this `version` of its code.
+
+        None without one.
+        """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors

@@ -50,7 +50,10 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
 
 
 def _count_media(media_items: Sequence[Media], card: ModelCard) -> tuple[float, float]:
-    """Tokens of images and of PDF pages; a PDF whose bytes are not recorded is one page, among the images."""
+    """Tokens of images and of PDF pages.
+
+    A PDF whose bytes are not recorded is one page, among the images.
+    """
     image = pages = 0.0
     for media in media_items:
         tokens = media_tokens(media, card.image, card.page_tokens)

@@ -172,9 +172,10 @@ class Calibration:
         return self._noise + float(sum(parts))
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
-        """Learn that `features` (and `answers`) had `tokens` tokens; False if those are too far from the expected ones.
+        """Learn that `features` (and `answers`) had `tokens` tokens.
 
-        `at_most`: an upper bound, which only rounding makes less certain.
+        False if those are too far from the expected ones. `at_most`: an upper bound, which only rounding makes less
+        certain.
         """
         expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected
@@ -211,7 +212,10 @@ The method is adaptive conformal inference (Gibbs and Candès 2021).
 
 
 class Errors:
-    """Past errors divided by their deviations, for the interval of the next one; at first `typical` ones."""
+    """Past errors divided by their deviations, for the interval of the next one.
+
+    At first `typical` ones.
+    """
 
     def __init__(self, typical: tuple[float, ...]) -> None:
         self._sorted = sorted(typical)

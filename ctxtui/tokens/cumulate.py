@@ -199,7 +199,10 @@ class Cumulated:
         return len(rows)
 
     def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
-        """Features that `node` adds, with category indexes; None for a header, which counts with the next block."""
+        """Features that `node` adds, with category indexes.
+
+        None for a header, which counts with the next block.
+        """
         pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:
             features = self._alone.get(node.block.digest) if pending is NOTHING else None

@@ -125,7 +125,10 @@ def parse_image_rule(text: str) -> ImageRule:
 
 
 def image_size(data: bytes) -> ImageSize | None:
-    """Format and pixels of a PNG, JPEG, GIF or WebP image; None if its first bytes `data` do not hold them."""
+    """Format and pixels of a PNG, JPEG, GIF or WebP image.
+
+    None if its first bytes `data` do not hold them.
+    """
     for reader in _READERS:
         try:
             size = reader(data)

@@ -173,7 +173,10 @@ def matches_pattern(name: str, pattern: str) -> bool:
 
 
 class ModelTable:
-    """All rules, in the order of the data file; a later rule overrides an earlier one, figure by figure."""
+    """All rules, in the order of the data file.
+
+    A later rule overrides an earlier one, figure by figure.
+    """
 
     def __init__(self, rules: tuple[ModelRule, ...]) -> None:
         self._rules = rules

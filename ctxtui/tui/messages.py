@@ -43,7 +43,10 @@ class OpenRequest(Message):
 
 
 class Open(OpenRequest):
-    """Open a session: `target` is a path or the id of a stored session. `note` is shown once it is open."""
+    """Open a session: `target` is a path or the id of a stored session.
+
+    `note` is shown once it is open.
+    """
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
         self.target = target

@@ -19,7 +19,10 @@ _OFF: Final = "\x1b[0m"
 
 
 class WrittenPiece(NamedTuple):
-    """A written piece of a line; `narrow`: each of its characters is one cell wide in every terminal."""
+    """A written piece of a line.
+
+    `narrow`: each of its characters is one cell wide in every terminal.
+    """
 
     piece: Strip
     narrow: bool
@@ -36,7 +39,10 @@ class ShownCells:
         self._lines.clear()
 
     def limit_to_changes(self, update: CompositorUpdate) -> CompositorUpdate:
-        """Wrap a frame so that, when it is rendered, only its changes are written; after a new layout, all of it."""
+        """Wrap a frame so that, when it is rendered, only its changes are written.
+
+        After a new layout, all of it.
+        """
         return ChangedCells(update, self) if isinstance(update, ChopsUpdate | LayoutUpdate) else update
 
     def record_frame(self, update: LayoutUpdate) -> None:
@@ -110,7 +116,10 @@ class _Pen:
 
 
 def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:
-    """Write the middle of `piece`, all one cell wide, that differs from `shown`; all of it if its length changed."""
+    """Write the middle of `piece`, all one cell wide, that differs from `shown`.
+
+    All of it if its length changed.
+    """
     old, new = list(shown), list(piece)
     prefix, suffix, shorter = 0, 0, min(len(old), len(new))
     while prefix < shorter and old[prefix] == new[prefix]:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
-    """Make the app on the session `name`, or on Home; `tips`: show tips at the first session ever opened."""
+    """Make the app on the session `name`, or on Home.
+
+    `tips`: show tips at the first session ever opened.
+    """
     return _app(name, settings, Path.cwd(), None, tips=tips)
 
 

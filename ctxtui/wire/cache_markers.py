@@ -76,7 +76,10 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 
 
 def with_param(request: Request, name: str, value: Json) -> Request:
-    """Set the top-level member `name`: in place if it exists, else as the last one. Of duplicates the last is set."""
+    """Set the top-level member `name`: in place if it exists, else as the last one.
+
+    Of duplicates the last is set.
+    """
     frame = Frame.from_json(request.skeleton.parts["frame"])
     style = read_styles(request.skeleton.parts)[0]
     entries = list(frame.entries)

@@ -25,9 +25,9 @@ _MAPPED_KEYS: Final = frozenset({"candidates", "usageMetadata", "modelVersion", 
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value): its first candidate, or an error. Raises `Malformed`.
+    """Decode an answer (JSON bytes or the parsed value): its first candidate, or an error.
 
-    A list is read as the chunks of a stream without ``alt=sse``.
+    Raises `Malformed`. A list is read as the chunks of a stream without ``alt=sse``.
     """
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -47,7 +47,10 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 class StreamReader:
-    """Assembles a streamed answer from its chunks, each an answer of its own. See `stream.StreamReader`."""
+    """Assembles a streamed answer from its chunks, each an answer of its own.
+
+    See `stream.StreamReader`.
+    """
 
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}

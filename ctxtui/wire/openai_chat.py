@@ -27,9 +27,9 @@ _RESENT_KEYS: Final = (
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value): its first choice, or an error. Raises `Malformed`.
+    """Decode an answer (JSON bytes or the parsed value): its first choice, or an error.
 
-    Ollama's own shape (``message`` next to ``done``) is read too.
+    Raises `Malformed`. Ollama's own shape (``message`` next to ``done``) is read too.
     """
     value = parse_answer(body)
     choices = _find_choices(value)

@@ -81,7 +81,10 @@ class Request(Struct, frozen=True):
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """The cache breakpoints on blocks, in prompt order. One for the whole body is among `params`."""
+        """The cache breakpoints on blocks, in prompt order.
+
+        One for the whole body is among `params`.
+        """
         return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
 
     def with_items(self, items: Sequence[Item]) -> Request:

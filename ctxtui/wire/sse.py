@@ -65,7 +65,10 @@ class EventParser:
         return [event for event in (*events, self._make_event()) if event is not None]
 
     def _take_lines(self) -> list[str]:
-        """Take the complete lines out of the buffer. No character, not even a broken one, spans a line end."""
+        """Take the complete lines out of the buffer.
+
+        No character, not even a broken one, spans a line end.
+        """
         unfinished = self._rest
         # A carriage return at the very end may be half of a line end; the next bytes decide.
         length = len(unfinished) - unfinished.endswith(b"\r")

@@ -30,7 +30,10 @@ class StreamReader(Protocol):
         """Add events; unknown ones add nothing."""
 
     def response(self) -> Response:
-        """The answer received so far. `Response.complete` is False until the stream's end has arrived."""
+        """The answer received so far.
+
+        `Response.complete` is False until the stream's end has arrived.
+        """
 
 
 def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:

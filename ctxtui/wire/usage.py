@@ -107,9 +107,9 @@ def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
 
 
 def chat_usage(report: Json, body: Json = None) -> Usage | None:
-    """Convert an OpenAI Chat report, whose input includes the cache. None if nothing is reported.
+    """Convert an OpenAI Chat report, whose input includes the cache.
 
-    `body` is the whole answer, for servers that report outside ``usage``.
+    None if nothing is reported. `body` is the whole answer, for servers that report outside ``usage``.
     """
     around = as_dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
@@ -188,7 +188,10 @@ def _native_usage(body: dict[str, Json]) -> Usage | None:
 
 
 def responses_usage(report: Json) -> Usage | None:
-    """Convert an OpenAI Responses report, whose input includes the cache. None if it reports nothing."""
+    """Convert an OpenAI Responses report, whose input includes the cache.
+
+    None if it reports nothing.
+    """
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
     details = as_dict(report.get("input_tokens_details"))
@@ -211,9 +214,9 @@ def responses_usage(report: Json) -> Usage | None:
 
 
 def google_usage(report: Json) -> Usage | None:
-    """Convert a Google report, whose prompt includes what was read from the cache. None without a prompt count.
+    """Convert a Google report, whose prompt includes what was read from the cache.
 
-    Its candidates exclude the thinking. The provider leaves out zeros.
+    None without a prompt count. Its candidates exclude the thinking. The provider leaves out zeros.
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None

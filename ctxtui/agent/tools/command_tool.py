@@ -1,4 +1,7 @@
-"""run_command: a tool that runs a program in the workspace if the user permits it; the host executes it."""
+"""run_command: a tool that runs a program in the workspace if the user permits it.
+
+The host executes it.
+"""
 
 from __future__ import annotations
 

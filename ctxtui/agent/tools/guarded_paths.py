@@ -57,7 +57,10 @@ _REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
 
 
 def guard_reason(path: PurePath) -> str:
-    """The reason to ask each time before writing `path` (relative to the workspace, resolved); "" for none."""
+    """The reason to ask each time before writing `path` (relative to the workspace, resolved).
+
+    "" for none.
+    """
     names = [_normalize_name(part) for part in path.parts]
     dotted = next((name for name in names if _is_dotted(name)), "")
     if dotted:

@@ -95,7 +95,10 @@ class MemoryFolder:
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
 
     def _resolve_name(self, path: str) -> str:
-        """Resolve the path of a memory file. Raises `BadInput` if a part begins with a dot, `CtxtuiError`."""
+        """Resolve the path of a memory file.
+
+        Raises `BadInput` if a part begins with a dot, `CtxtuiError`.
+        """
         self.folder.check_writable(path)
         name = self.folder.resolve(path).as_posix()
         if any(part.startswith(".") for part in name.split("/")):

@@ -65,7 +65,10 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
+        """Whether its write is planned, so that the user is asked first.
+
+        Memory tools write without asking.
+        """
         return self.plan is not None
 
     def definition(self) -> Json:
@@ -80,7 +83,10 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 def check_input(tool: Tool, call_input: Json) -> dict[str, Json]:
-    """Return a call's input. Raises `BadInput` for a missing or unknown member, or one of another JSON type."""
+    """Return a call's input.
+
+    Raises `BadInput` for a missing or unknown member, or one of another JSON type.
+    """
     if not isinstance(call_input, Mapping):
         raise BadInput("the input is no JSON object", place=tool.name)
     for name in tool.required:

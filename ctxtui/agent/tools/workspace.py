@@ -32,7 +32,10 @@ class Workspace:
         self.root = Path(root).resolve(strict=True)
 
     def resolve(self, path: str) -> Path:
-        """Resolve `path`, following symlinks, to one relative to the root. Raises `OutsideWorkspace`."""
+        """Resolve `path`, following symlinks, to one relative to the root.
+
+        Raises `OutsideWorkspace`.
+        """
         if "\0" in path:
             raise OutsideWorkspace("a path with a zero byte", place=repr(path))
         try:

@@ -131,7 +131,10 @@ def _near_expiry(forecast: CacheForecast) -> str:
 
 
 def diagnosis(call: Call) -> str:
-    """The provider's own reason for a cache miss (facts §3, §4); "" if it gave none, or reported a hit."""
+    """The provider's own reason for a cache miss (facts §3, §4).
+
+    "" if it gave none, or reported a hit.
+    """
     diagnostics = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
         if isinstance(diagnostics, dict) and isinstance(diagnostics.get(key), dict):
@@ -233,7 +236,10 @@ class CacheAuditor:
         self._past = MissEvidence(session, self._numbers)
 
     def audit_call(self, call: Call, cached: CachedInput) -> AuditedRead | None:
-        """Audit the next call of the session; None without a forecast, reported cache counts, or known rules."""
+        """Audit the next call of the session.
+
+        None without a forecast, reported cache counts, or known rules.
+        """
         number = self._number(call)
         rules = self._rules(call)
         forecasts = self.forecasts.forecast(call)
@@ -279,7 +285,10 @@ class CacheAuditor:
 def audit_reads(
     book: Book, rules: Callable[[Call], CacheRules], card: Callable[[str], ModelCard] | None = None
 ) -> list[AuditedRead]:
-    """Audit all calls of a session, for tests and benchmarks; everything in `book` must be counted."""
+    """Audit all calls of a session, for tests and benchmarks.
+
+    Everything in `book` must be counted.
+    """
     cached_inputs = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
     rows = (auditor.audit_call(call, cached_inputs.add_call(call)) for call in list(book.session.calls.values()))

@@ -25,7 +25,10 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4); 5 min. without one."""
+    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
+
+    5 min. without one.
+    """
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -44,7 +47,10 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached; inf without a time."""
+    """Time (Unix seconds) after which nothing used `at` that time can be cached.
+
+    Inf without a time.
+    """
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
@@ -89,7 +95,10 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
 
 class CachedInputs:
-    """Cached input of a session's calls, in order; the totals of `running` must include the calls that are added."""
+    """Cached input of a session's calls, in order.
+
+    The totals of `running` must include the calls that are added.
+    """
 
     def __init__(
         self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]

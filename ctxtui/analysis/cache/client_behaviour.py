@@ -24,7 +24,10 @@ LAG_TOKENS: Final = 300
 
 
 def sent_at(call: Call) -> float | None:
-    """Start time of the request of `call` (Unix seconds); None if no time is recorded, or only that of a copy."""
+    """Start time of the request of `call` (Unix seconds).
+
+    None if no time is recorded, or only that of a copy.
+    """
     asked_at = call.extra.get(ASKED_AT)
     if isinstance(asked_at, float):
         return asked_at
@@ -112,7 +115,10 @@ class ClientBehaviour(Struct, kw_only=True):
         return self.behind > 0 and self.stayed_behind > self.caught_up
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
-        """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
+        """Learn that a call read `tokens` of `expected` cached ones.
+
+        `usual`: nothing explains a smaller read.
+        """
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
             stays = fell and tokens <= self.behind + LAG_TOKENS

@@ -197,7 +197,10 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case; 0 if every entry is simulated (markers recorded or taken over)."""
+        """Tokens that `call` reads in any case.
+
+        0 if every entry is simulated (markers recorded or taken over).
+        """
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers

@@ -38,7 +38,10 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one strategy, in the unit of `MarkerTrials`; `read_share`: of the input (0..1)."""
+    """A thread's input cost under one strategy, in the unit of `MarkerTrials`.
+
+    `read_share`: of the input (0..1).
+    """
 
     name: str
     description: str
@@ -133,7 +136,10 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
 
 
 def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """Calls of a thread with a report and a time, whose provider caches at markers; empty if times are not in order."""
+    """Calls of a thread with a report and a time, whose provider caches at markers.
+
+    Empty if times are not in order.
+    """
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]

@@ -1,4 +1,7 @@
-"""One miss of the prompt cache, and the displayed names of causes; few imports, as the first frame needs it."""
+"""One miss of the prompt cache, and the displayed names of causes.
+
+Few imports, as the first frame needs it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits appl
 
 
 class DifferingBlock(Struct, frozen=True):
-    """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
+    """One of the two blocks in which a call differs from the previous one.
+
+    `words` are shortened.
+    """
 
     category: str
     label: str

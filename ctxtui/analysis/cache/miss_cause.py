@@ -76,7 +76,10 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Find the cause if the markers of either call are not recorded; `outcome` is the simulated one."""
+    """Find the cause if the markers of either call are not recorded.
+
+    `outcome` is the simulated one.
+    """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return MissCause(MODEL, what=f"{base.model} → {call.model}")
@@ -178,7 +181,10 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
 
 
 def _seconds_expired(rules: CacheRules, time: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
-    """Seconds since the thread's whole cache expired; None if it has not, or times are unknown or do not matter."""
+    """Seconds since the thread's whole cache expired.
+
+    None if it has not, or times are unknown or do not matter.
+    """
     mechanism = rules.mechanism
     if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None

@@ -100,7 +100,10 @@ class Misses(Struct, frozen=True):
 
     @property
     def lost(self) -> float | None:
-        """USD paid for the misses above the price of reads, where prices are known; None if none is known."""
+        """USD paid for the misses above the price of reads, where prices are known.
+
+        None if none is known.
+        """
         amounts = [miss.usd for miss in self.misses if miss.usd is not None]
         return sum(amounts) if amounts or not self.misses else None
 
@@ -289,7 +292,10 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool that the answer of `base` called on a file that the changed block names; else ""."""
+    """Name of the tool that the answer of `base` called on a file that the changed block names.
+
+    Else "".
+    """
     tree = book.session.tree
     if node == ROOT:
         return ""

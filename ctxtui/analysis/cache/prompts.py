@@ -117,7 +117,10 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report by this model; 0 while unknown."""
+        """Tokens before everything recorded, from the thread's first report by this model.
+
+        0 while unknown.
+        """
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:

@@ -38,7 +38,10 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
 def cut_prompt(
     tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
 ) -> CutPrompt | None:
-    """Find the part cut from the context `head` of `tree`; None if nothing was cut; figures as for `is_cut`."""
+    """Find the part cut from the context `head` of `tree`.
+
+    None if nothing was cut; figures as for `is_cut`.
+    """
     if not is_cut(sent, slack, read, window):
         return None
     return CutPrompt(sent, read, unseen_nodes(tree, head, tokens_of, sent, read))

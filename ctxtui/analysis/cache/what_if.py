@@ -101,9 +101,9 @@ class Replay:
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Longest promised lifetime of the cache writes of `calls` in seconds; five minutes if none wrote.
+        """Longest promised lifetime of the cache writes of `calls` in seconds.
 
-        0 without calls.
+        Five minutes if none wrote. 0 without calls.
         """
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast

@@ -57,7 +57,10 @@ def extract_step(items: Iterable[Item]) -> NextStep:
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """Call `number` (from 1), sent again under `variant`; `new` is the step of the new answer (None: see `error`)."""
+    """Call `number` (from 1), sent again under `variant`.
+
+    `new` is the step of the new answer (None: see `error`).
+    """
 
     variant: str
     number: int

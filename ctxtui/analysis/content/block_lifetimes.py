@@ -158,7 +158,10 @@ class BlockLifetimes:
         return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
+        """Number of the block of `node` among equal ones in its context, from 1.
+
+        0 if it did not occur.
+        """
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:
@@ -228,7 +231,10 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node that held the block of `node` in the context of call `index`; None if it was not in it."""
+        """Node that held the block of `node` in the context of call `index`.
+
+        None if it was not in it.
+        """
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:

@@ -485,9 +485,9 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses; of literals, those that occur repeatedly.
+    """Instructions for a summary to keep the facts that `compaction` loses.
 
-    "" if there are none.
+    Of literals, those that occur repeatedly. "" if there are none.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]

@@ -47,7 +47,10 @@ class DiffSide(Struct, frozen=True):
         return read_nodes(self.book, self.chosen.call)
 
     def unread_reason(self, node: int) -> str:
-        """Reason why the model did not read a block of the context; "" if it did, or if the block is not in it."""
+        """Reason why the model did not read a block of the context.
+
+        "" if it did, or if the block is not in it.
+        """
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""

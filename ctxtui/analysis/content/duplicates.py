@@ -164,9 +164,10 @@ class DuplicateFinder:
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
     def search_path(self, head: int, limit: int | None = None) -> bool:
-        """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
+        """Search the path to `head`, up to `limit` further blocks.
 
-        A path that does not continue the last one is searched from the start; earlier finds stay.
+        Returns whether all of it is done. A path that does not continue the last one is searched from the start;
+        earlier finds stay.
         """
         tree = self._tree
         if tree.common(self._head, head) != self._head:

@@ -14,9 +14,10 @@ from ctxtui.core.turns import is_read
 
 
 class FirstDifference(NamedTuple):
-    """Nodes of the first blocks that differ between two requests; `ROOT` on a side that ends there.
+    """Nodes of the first blocks that differ between two requests.
 
-    `token` is the length of the common prefix in tokens, including unrecorded system prompt and tools.
+    `ROOT` on a side that ends there. `token` is the length of the common prefix in tokens, including unrecorded system
+    prompt and tools.
     """
 
     before: int

@@ -45,7 +45,10 @@ class HeavyGroup(Struct, frozen=True):
 
 
 class HeavyGroups:
-    """Groups the tool calls and results of a session's contexts. One thread learns; any may read."""
+    """Groups the tool calls and results of a session's contexts.
+
+    One thread learns; any may read.
+    """
 
     def __init__(self, tree: Tree, cwd: str = "") -> None:
         self._tree = tree

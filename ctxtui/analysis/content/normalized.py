@@ -46,7 +46,10 @@ def sort_members(value: Json) -> Json:
 
 
 def diff_text(node: Node) -> str:
-    """Text of a block for a word diff: text and media, a call's input, or a tool's definition; else its JSON."""
+    """Text of a block for a word diff: text and media, a call's input, or a tool's definition.
+
+    Else its JSON.
+    """
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools" and not canonical.is_deep(value):

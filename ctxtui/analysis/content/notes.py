@@ -53,7 +53,10 @@ class SessionNotes(Struct, frozen=True):
 
 
 def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
-    """Locate `notes` in `session`. For notes on blocks this reads the whole tree, so call it in a worker."""
+    """Locate `notes` in `session`.
+
+    For notes on blocks this reads the whole tree, so call it in a worker.
+    """
     about_calls, about_blocks = {}, {}
     for note in notes:
         if note.target is not None:

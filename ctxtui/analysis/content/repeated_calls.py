@@ -53,7 +53,10 @@ class Loop(NamedTuple):
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
-    """The loops in `context` with at least `min_repeats` runs of a cycle; a person's message ends a loop."""
+    """The loops in `context` with at least `min_repeats` runs of a cycle.
+
+    A person's message ends a loop.
+    """
     return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
 
 
@@ -140,7 +143,10 @@ def _count_repeats(run: Sequence[Exchange], period: int) -> int:
 
 
 def _repeats(exchange: Exchange, before: Exchange) -> bool:
-    """Whether `exchange` is the same call and answer as `before`; an unanswered call repeats nothing."""
+    """Whether `exchange` is the same call and answer as `before`.
+
+    An unanswered call repeats nothing.
+    """
     return bool(exchange.answer) and exchange.content == before.content
 
 

@@ -122,14 +122,20 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
+        """Filter `edits` to those that lose no text quoted later.
+
+        Raises `NothingToStage` if each does.
+        """
         unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD that the markers of `cache` would have saved in the calls, from the lab; None if unknown for any."""
+        """USD that the markers of `cache` would have saved in the calls, from the lab.
+
+        None if unknown for any.
+        """
         edited_calls = self.markers.edited_calls(cache, self.calls)
         return (
             -edited_calls.usd
@@ -145,12 +151,18 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`; the next one if none did."""
+        """Number (from 1) of the call that first sent the block at `position`.
+
+        The next one if none did.
+        """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
-        """Current position of the block that first was `node`; None if it is no longer in the context."""
+        """Current position of the block that first was `node`.
+
+        None if it is no longer in the context.
+        """
         current_node = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
         depth = self.policy_context.context.tree[current_node].depth - 1 if current_node is not None else -1

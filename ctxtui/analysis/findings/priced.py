@@ -102,7 +102,10 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
-    """Sort findings by risk, then saving (else tokens), warnings first; and return those that save too little."""
+    """Sort findings by risk, then saving (else tokens), warnings first.
+
+    And return those that save too little.
+    """
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
     for finding in every:
@@ -152,7 +155,10 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits that save, without repeats, in the order of their findings; neither breakpoints nor redactions."""
+        """All edits that save, without repeats, in the order of their findings.
+
+        Neither breakpoints nor redactions.
+        """
         return tuple(
             {
                 edit.id: edit for priced in self.priced if not priced.finding.warning for edit in priced.finding.edits

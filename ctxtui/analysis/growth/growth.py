@@ -69,7 +69,10 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
 
 def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`; None for too few."""
+    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`.
+
+    None for too few.
+    """
     n = len(sizes)
     if n < MIN_CALLS:
         return None
@@ -166,7 +169,10 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Of `sent` input tokens, those that were sent before; and duplicate tokens in the last context (`twice`)."""
+    """Of `sent` input tokens, those that were sent before.
+
+    And duplicate tokens in the last context (`twice`).
+    """
 
     sent: int
     before: int
@@ -232,7 +238,10 @@ def _context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Sizes of the contexts of a thread's `calls`; one that is not counted yet is all `RESIDUAL`."""
+    """Sizes of the contexts of a thread's `calls`.
+
+    One that is not counted yet is all `RESIDUAL`.
+    """
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):
@@ -267,7 +276,10 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `sizes`, largest first; `begins` are the parts before them."""
+    """Growth of each part over the calls `sizes`, largest first.
+
+    `begins` are the parts before them.
+    """
     if not sizes:
         return []
     parts = [

@@ -122,7 +122,10 @@ def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]
 
 
 def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
-    """Merge the starts of a rule and of the user's notes (`own`), in order; of two at one call the user's is used."""
+    """Merge the starts of a rule and of the user's notes (`own`), in order.
+
+    Of two at one call the user's is used.
+    """
     by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 

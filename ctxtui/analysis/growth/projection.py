@@ -161,9 +161,9 @@ def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
 
 
 def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
-    """Size in tokens at which the client compacts automatically, and how it is known; None if it is not.
+    """Size in tokens at which the client compacts automatically, and how it is known.
 
-    `window` is the one in force for the thread's last call.
+    None if it is not. `window` is the one in force for the thread's last call.
     """
     if window.origin == COMPACTION:
         return window.limit, "observed"

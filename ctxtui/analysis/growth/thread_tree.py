@@ -46,9 +46,10 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child), the main thread first; each thread's children follow it.
+    """Yield (thread, depth, is the last child), the main thread first.
 
-    A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
+    Each thread's children follow it. A thread with unknown parent belongs to the main one. Threads that are each
+    other's parents come last.
     """
     threads = dict(session.threads)
     threads.setdefault(MAIN, Thread(MAIN))

@@ -234,7 +234,10 @@ def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bo
 
 
 class _ChangeSummary(NamedTuple):
-    """`removed`: the last removed position; `notes`: repairs add text; `tools`: some are changed."""
+    """`removed`: the last removed position.
+
+    `notes`: repairs add text; `tools`: some are changed.
+    """
 
     changes: Mapping[int, BlockChange]
     removed: int

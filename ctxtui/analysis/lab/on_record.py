@@ -35,7 +35,10 @@ class MarkerRuns(NamedTuple):
     by: Mapping[str, VariantRun]
 
     def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`; None if none of them was simulated."""
+        """The first `calls` of a thread with the markers of `cache`.
+
+        None if none of them was simulated.
+        """
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
         call_pairs = [
@@ -109,7 +112,10 @@ def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> flo
 
 
 def _adjust_usage(report: Usage, total: int, plain: Usage | None, simulated: Usage | None) -> Usage | None:
-    """Change `report`, of `total` input, by the difference of simulations; None without one, if the call differs."""
+    """Change `report`, of `total` input, by the difference of simulations.
+
+    None without one, if the call differs.
+    """
     if plain is None or simulated is None:
         return report if plain is simulated and total == report.input else None
     read = _clamp(report.cache_read + simulated.cache_read - plain.cache_read, total)

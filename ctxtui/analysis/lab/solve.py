@@ -93,7 +93,10 @@ def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> 
 
 
 class Pauses(NamedTuple):
-    """Pauses `longer` than an entry's lifetime; for `cheaper` of them keeping warm saves money (`saved`)."""
+    """Pauses `longer` than an entry's lifetime.
+
+    For `cheaper` of them keeping warm saves money (`saved`).
+    """
 
     longer: int = 0
     cheaper: int = 0

@@ -83,7 +83,10 @@ NO_SUMMARIES: Final = Summaries()
 
 
 class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
-    """A session under one variant; `dependence` counts removed blocks that later calls still quote."""
+    """A session under one variant.
+
+    `dependence` counts removed blocks that later calls still quote.
+    """
 
     variant: Variant
     calls: tuple[VariantCall, ...]

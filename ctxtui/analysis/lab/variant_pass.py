@@ -114,7 +114,10 @@ Charge = Callable[[Call], float | None]
 
 
 class LabInputs:
-    """Data that the variants of one session share; `costs` are those of the recorded calls by id."""
+    """Data that the variants of one session share.
+
+    `costs` are those of the recorded calls by id.
+    """
 
     def __init__(
         self,
@@ -488,12 +491,18 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether both have the same result of edits, as the same objects; the context may have grown."""
+    """Whether both have the same result of edits, as the same objects.
+
+    The context may have grown.
+    """
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
 def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """Count the blocks changed or removed by `applied` that a later block quotes; `since` as in `_Thread`."""
+    """Count the blocks changed or removed by `applied` that a later block quotes.
+
+    `since` as in `_Thread`.
+    """
     if not applied.changes:
         return 0
     literals.advance()

@@ -15,7 +15,10 @@ from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
-    """A segment of a block's text, with its tokens; `begins` is 1 on the first segment of a match, else 0."""
+    """A segment of a block's text, with its tokens.
+
+    `begins` is 1 on the first segment of a match, else 0.
+    """
 
     start: int
     end: int
@@ -35,9 +38,9 @@ class LabelFigure(Struct, frozen=True):
 
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
-    """Segments of the block of `node` as `model` counts them, in order; empty if no rule splits it.
+    """Segments of the block of `node` as `model` counts them, in order.
 
-    Raises `IndexError` while a split block is not counted.
+    Empty if no rule splits it. Raises `IndexError` while a split block is not counted.
     """
     node_row, cumulated, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)
@@ -72,7 +75,10 @@ def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
-    """Group neighbouring segments of one category, in order; empty segments stay with their neighbours."""
+    """Group neighbouring segments of one category, in order.
+
+    Empty segments stay with their neighbours.
+    """
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
     for segment in segments:

@@ -52,7 +52,10 @@ class Labelling:
         return needles is None or any(needle in body for needle in needles)
 
     def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """Byte strings without which none of the rules `numbers` can match a block; None if a rule has none."""
+        """Byte strings without which none of the rules `numbers` can match a block.
+
+        None if a rule has none.
+        """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
             return None
@@ -70,7 +73,10 @@ class Labelling:
 
 
 def _contains(body: bytes, needle: bytes) -> bool:
-    """Whether a long `body` contains `needle`; in pieces, because a search blocks all other threads."""
+    """Whether a long `body` contains `needle`.
+
+    In pieces, because a search blocks all other threads.
+    """
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
 

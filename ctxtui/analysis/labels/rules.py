@@ -92,7 +92,10 @@ def _make_rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
 
 
 def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
-    """The longest run of each text that JSON spells only one way; none if a text has no such run."""
+    """The longest run of each text that JSON spells only one way.
+
+    None if a text has no such run.
+    """
     runs = [max(_SAFE.findall(text), key=len, default="") for text in texts]
     if all(runs):
         yield from (text.encode() for text in dict.fromkeys(runs))

@@ -47,7 +47,10 @@ class _Open(Struct):
 
 
 class _Cutter(Struct):
-    """Cuts a text from left to right; `open` are the matches at the position `at`, the innermost last."""
+    """Cuts a text from left to right.
+
+    `open` are the matches at the position `at`, the innermost last.
+    """
 
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
@@ -93,9 +96,10 @@ def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
 
 
 def segment_features(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
-    """Features of each segment of a block of `category`; they add up to those of the `whole` block.
+    """Features of each segment of a block of `category`.
 
-    Features that are not text go to the first segment of the block's own category.
+    They add up to those of the `whole` block. Features that are not text go to the first segment of the block's own
+    category.
     """
     keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
     return split_features(whole, [segment.weight for segment in segments], keeper)

@@ -71,7 +71,10 @@ class ThreadCosts:
         return self._resent[index].prefix_tokens
 
     def gone_since(self, node: int) -> int:
-        """Call (from 1) from which on the block of `node` is absent, by record or reports; 0: the last call had it."""
+        """Call (from 1) from which on the block of `node` is absent, by record or reports.
+
+        0: the last call had it.
+        """
         last = len(self.calls) - 1
         last_node = self.lifetimes.node_at_call(node, last)
         if last_node is None:

@@ -91,7 +91,10 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call without `freed_parts` (reads, writes, fresh input); None without usage or price."""
+    """Extra cost of a call without `freed_parts` (reads, writes, fresh input).
+
+    None without usage or price.
+    """
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -125,7 +128,10 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after`, by raw position of `here` (negative: added); inserts count at their position."""
+    """Tokens freed under `after`, by raw position of `here` (negative: added).
+
+    Inserts count at their position.
+    """
     freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)

@@ -31,9 +31,10 @@ class InputSplit(NamedTuple):
 
 
 def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
-    """Split a call's input into carried, rewritten and first sent; the parts add up to the input's cost.
+    """Split a call's input into carried, rewritten and first sent.
 
-    `resent` are the tokens sent before; `lost` of them were in the cache and not read from it.
+    The parts add up to the input's cost. `resent` are the tokens sent before; `lost` of them were in the cache and not
+    read from it.
     """
     read, written = usage.cache_read, usage.cache_write
     cached = max(resent.prefix_tokens, read)

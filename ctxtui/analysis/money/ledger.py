@@ -46,9 +46,10 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 
 
 class CostLedger:
-    """Running costs of one thread, added call by call with `advance`; calls without report or price cost nothing.
+    """Running costs of one thread, added call by call with `advance`.
 
-    `lifetimes` has the calls that contained each block; it is advanced with the ledger.
+    Calls without report or price cost nothing. `lifetimes` has the calls that contained each block; it is advanced with
+    the ledger.
     """
 
     def __init__(self, book: Book, running: RunningTotals, lifetimes: BlockLifetimes) -> None:
@@ -147,7 +148,10 @@ class CostLedger:
     def _cost_by_category(
         self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
-        """USD by category, then of unrecorded and re-attached input; `lacks` are the tokens to the end of these two."""
+        """USD by category, then of unrecorded and re-attached input.
+
+        `lacks` are the tokens to the end of these two.
+        """
         parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
         front, missing = lacks
         lacking = reattached = 0.0

@@ -169,7 +169,10 @@ def longest_block(session: Session) -> int:
 
 
 def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Compare each limit that is set with its figure; for a single call, which could not hit, a hit rate passes."""
+    """Compare each limit that is set with its figure.
+
+    For a single call, which could not hit, a hit rate passes.
+    """
     verdicts = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)

@@ -16,7 +16,10 @@ WEEK: Final = 7 * 24 * HOUR
 
 
 class CallUse(NamedTuple):
-    """Usage of one call: its start (Unix seconds), tokens in and out, USD; `partial`: its answer is partly reported."""
+    """Usage of one call: its start (Unix seconds), tokens in and out, USD.
+
+    `partial`: its answer is partly reported.
+    """
 
     started: int
     tokens: int
@@ -25,9 +28,10 @@ class CallUse(NamedTuple):
 
 
 class QuotaWindow(Struct, frozen=True, kw_only=True):
-    """Usage from `start` (Unix seconds) for `seconds`; `last` is the start of the last call in it.
+    """Usage from `start` (Unix seconds) for `seconds`.
 
-    USD is a lower bound if calls are `unpriced`; tokens and USD are if answers are partly reported (`partial`).
+    `last` is the start of the last call in it. USD is a lower bound if calls are `unpriced`; tokens and USD are if
+    answers are partly reported (`partial`).
     """
 
     start: int
@@ -52,7 +56,10 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
 
 
 def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
-    """Windows of five hours, oldest first; each begins with the full hour of the first call outside a window."""
+    """Windows of five hours, oldest first.
+
+    Each begins with the full hour of the first call outside a window.
+    """
     windows: list[tuple[int, list[CallUse]]] = []
     end = 0
     for call in sorted((use for use in calls if use.started), key=attrgetter("started")):

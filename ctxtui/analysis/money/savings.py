@@ -36,7 +36,10 @@ def find_savings(
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Saving]:
-    """The changes that save money, the largest saving first; `minimum` gives a model's shortest cacheable prefix."""
+    """The changes that save money, the largest saving first.
+
+    `minimum` gives a model's shortest cacheable prefix.
+    """
     all_savings: list[Saving | None] = []
     for thread in threads:
         all_savings += [
@@ -94,7 +97,10 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Saving | None:
-    """Leave out tool definitions that no call of the thread used, from the start; None if that saves nothing."""
+    """Leave out tool definitions that no call of the thread used, from the start.
+
+    None if that saves nothing.
+    """
     tree = thread.tree
     tools = UncalledTools()
     for node in (*thread.nodes(), *thread.lifetimes.answer_nodes()):
@@ -113,7 +119,10 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving that makes the blocks of `freed` that much smaller from the start; None if it saves nothing."""
+    """Saving that makes the blocks of `freed` that much smaller from the start.
+
+    None if it saves nothing.
+    """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -165,10 +174,10 @@ _MAX_CALLS: Final = 200
 
 
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Best moment and depth to clear old tool results once; it may still cost more than it saves.
+    """Best moment and depth to clear old tool results once.
 
-    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. None if
-    there is nothing to clear, or no price.
+    It may still cost more than it saves. Saves their carrying cost from then on, minus placeholders and the rewrite of
+    the cached input after them. None if there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -247,7 +256,10 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token at this call: as for its writes; without any, Anthropic's 5m write or full price."""
+    """USD for one unread token at this call: as for its writes.
+
+    Without any, Anthropic's 5m write or full price.
+    """
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh

@@ -55,7 +55,10 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the cache expires, 0 if it has; None if nothing is cached or the time is unknown."""
+        """Seconds until the cache expires, 0 if it has.
+
+        None if nothing is cached or the time is unknown.
+        """
         return None if self.expires is None or not self.cached else max(0.0, self.expires - self.at)
 
     def predict_next(self, *, cold: bool = False) -> Usage | None:

@@ -18,7 +18,10 @@ NOTHING: Final = SpendingRow("")
 
 
 class SessionTotals(Struct, frozen=True):
-    """Calls of a session's `main` thread and of all `others`; `agents` of those are subagents that used tokens."""
+    """Calls of a session's `main` thread and of all `others`.
+
+    `agents` of those are subagents that used tokens.
+    """
 
     main: SpendingRow = NOTHING
     others: SpendingRow = NOTHING
@@ -26,7 +29,10 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def is_split(self) -> bool:
-        """Whether threads besides the main one used anything; a sum has tokens and may count for no call."""
+        """Whether threads besides the main one used anything.
+
+        A sum has tokens and may count for no call.
+        """
         return self.others.calls > 0 or self.others.tokens > 0
 
     @property

@@ -276,7 +276,10 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded tokens: system prompt and tools, re-attached input, search results; and `step` with its level."""
+        """Unrecorded tokens: system prompt and tools, re-attached input, search results.
+
+        And `step` with its level.
+        """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
             return None, 0, self._count_provider_additions(line, step, absences, same), step
@@ -328,7 +331,10 @@ class ReadContexts:
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible_tokens(self, call: Call, absences: Absences) -> int:
-        """Tokens of the recorded blocks that are read; the last result is cached, as it is needed several times."""
+        """Tokens of the recorded blocks that are read.
+
+        The last result is cached, as it is needed several times.
+        """
         version, last = self._book.version, self._seen
         if last is not None and last[0] is call and last[1] == version and last[2] is absences:
             return last[3]

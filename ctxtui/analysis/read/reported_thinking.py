@@ -28,9 +28,9 @@ _MAX_WAITING: Final = 256
 
 
 class ReportedThinking:
-    """Tokens of reasoning blocks by tree node, from the report of the call that made them; `alike`: by digest.
+    """Tokens of reasoning blocks by tree node, from the report of the call that made them.
 
-    Several blocks of an answer share its tokens by the length of their JSON.
+    `alike`: by digest. Several blocks of an answer share its tokens by the length of their JSON.
     """
 
     def __init__(self, session: Session) -> None:

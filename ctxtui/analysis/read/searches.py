@@ -1,7 +1,7 @@
-"""Input that the provider adds to a request; not recorded, but its tokens are in the reports.
+"""Input that the provider adds to a request.
 
-It is of three kinds: results of its own tools (searches, code, MCP; facts §4), documents that a request only links to,
-and the summary of the provider's own compaction (facts §3).
+Not recorded, but its tokens are in the reports. It is of three kinds: results of its own tools (searches, code, MCP;
+facts §4), documents that a request only links to, and the summary of the provider's own compaction (facts §3).
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class Searches:
         self._newest: dict[str, Call] = {}
 
     def any_in(self, thread: str) -> bool:
-        """Whether the provider ran a search in an answer of `thread` so far; in exact requests, any of its tools."""
+        """Whether the provider ran a search in an answer of `thread` so far.
+
+        In exact requests, any of its tools.
+        """
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
         newest = self._session.calls[order[-1]] if order else None
@@ -98,7 +101,10 @@ def is_linked(tree: Tree, node: int) -> bool:
 
 
 def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
-    """Describe the provider's additions to the context of `call`; results of its tools also after they were dropped."""
+    """Describe the provider's additions to the context of `call`.
+
+    Results of its tools also after they were dropped.
+    """
     texts = [SUMMARY] if is_compacted(tree, call) else []
     texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
     texts += [SEARCHED] if searches.any_until(call) else []

@@ -279,7 +279,10 @@ class Shortfalls:
         )
 
     def _old_nodes(self, call: Call, absences: Absences, shared: int, before: int) -> list[int]:
-        """Nodes of the context `shared` that `call` reads, but not from the cache; `before` tokens precede all."""
+        """Nodes of the context `shared` that `call` reads, but not from the cache.
+
+        `before` tokens precede all.
+        """
         tree, usage = self._tree, call.usage
         start = tree[call.sent_head].turn_start if self._book.card(call.model).strips_thinking else ROOT
         cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
@@ -298,7 +301,10 @@ class Shortfalls:
         ]
 
     def _tokens_until(self, call: Call, absences: Absences, node: int, start: int) -> int:
-        """Tokens that `call` reads up to `node`; `start`: its turn's start if thinking is stripped, else `ROOT`."""
+        """Tokens that `call` reads up to `node`.
+
+        `start`: its turn's start if thinking is stripped, else `ROOT`.
+        """
         book, model = self._book, call.model
         total = sum(book.sums(model, node))
         if start != ROOT:

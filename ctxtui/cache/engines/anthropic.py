@@ -139,9 +139,10 @@ class Anthropic:
         return entry is not None and entry[1] <= at <= entry[0]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request whose answer `began` (Unix seconds); its entries are readable from then on.
+        """Record a sent request whose answer `began` (Unix seconds).
 
-        If the request had a marker, each result of a server-side tool in the answer is an entry too.
+        Its entries are readable from then on. If the request had a marker, each result of a server-side tool in the
+        answer is an entry too.
         """
         entries, at = self.entries, outcome.at
         if at > self._last:

@@ -37,7 +37,10 @@ class Slots:
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Longest prefix in the slot that would take the prompt; nothing expires, so `life` does not matter."""
+        """Longest prefix in the slot that would take the prompt.
+
+        Nothing expires, so `life` does not matter.
+        """
         return self._choose_slot(prompt)[1]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:

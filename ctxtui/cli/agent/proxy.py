@@ -86,7 +86,10 @@ def proxy(
 
 
 def _stop_relay(folder: Path, data: str, as_json: bool) -> int:
-    """Stop the running relay, and remove installed status lines. Raises `NotFound` if there is neither."""
+    """Stop the running relay, and remove installed status lines.
+
+    Raises `NotFound` if there is neither.
+    """
     removed = status_install.remove_everywhere(data)
     for file in removed:
         note(f"status line removed: {file}")

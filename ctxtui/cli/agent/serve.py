@@ -106,15 +106,18 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def composition(session: str = "last", call: int = 0) -> str:
-        """Show the contents of a context by category. Also lists the heaviest blocks and the provider's report.
+        """Show the contents of a context by category.
 
-        `call` is the number of a call, 0 for the newest.
+        Also lists the heaviest blocks and the provider's report. `call` is the number of a call, 0 for the newest.
         """
         return await _run_command("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def dead_weight(session: str = "last") -> str:
-        """List the blocks of the newest context by carry. Carry is tokens times the calls that contained a block."""
+        """List the blocks of the newest context by carry.
+
+        Carry is tokens times the calls that contained a block.
+        """
         return await _run_command("show", "--heaviest", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)

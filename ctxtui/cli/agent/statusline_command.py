@@ -1,4 +1,7 @@
-"""The command `ctxtui statusline`; without arguments `ctxtui.cli.run` bypasses it, for speed."""
+"""The command `ctxtui statusline`.
+
+Without arguments `ctxtui.cli.run` bypasses it, for speed.
+"""
 
 from __future__ import annotations
 

@@ -185,9 +185,10 @@ def curate(
 
 
 def _open(name: str, settings: Settings, form: str, thread: str, number: int, edited: bool) -> tuple[Loaded, int]:
-    """Open the recording, or its client's own transcript if that is resumed. Also return the call's number.
+    """Open the recording, or its client's own transcript if that is resumed.
 
-    If it was `edited` and can be translated, the recording is opened, as the edits name its blocks.
+    Also return the call's number. If it was `edited` and can be translated, the recording is opened, as the edits name
+    its blocks.
     """
     loaded = open_recording(name, settings)
     own = None

@@ -67,9 +67,9 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: b
 
 
 def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
-    """Show the change to Claude Code's settings in `folder`, and write it. Ask first unless `yes`.
+    """Show the change to Claude Code's settings in `folder`, and write it.
 
-    `run`: the hook's command; `kind`: when Claude Code runs it.
+    Ask first unless `yes`. `run`: the hook's command; `kind`: when Claude Code runs it.
     """
     if not folder.is_dir():
         raise CtxtuiError("the session's directory does not exist here", place=str(folder))

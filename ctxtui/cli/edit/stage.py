@@ -127,9 +127,9 @@ class _SessionStaging(Struct, frozen=True):
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, given_blocks: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
-        """Stage edits of `given_blocks` (names by kind). Return the unchanged ones with reasons, and the edits' number.
+        """Stage edits of `given_blocks` (names by kind).
 
-        Raises `NotFound`, `Several`.
+        Return the unchanged ones with reasons, and the edits' number. Raises `NotFound`, `Several`.
         """
         curation = self.curate()
         unchanged: list[tuple[str, str]] = []

@@ -99,7 +99,10 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 
 def _select_sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
-    """The sessions to search, newest first, samples last. With ``--session`` only that one or that folder."""
+    """The sessions to search, newest first, samples last.
+
+    With ``--session`` only that one or that folder.
+    """
     library = SessionLibrary(config.settings, Path.cwd())
     if options["name"]:
         return _resolve_sessions(options["name"], config)

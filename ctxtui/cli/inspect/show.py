@@ -152,7 +152,10 @@ def print_text(
 
 
 def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """The most important fact about the thread for its last call. For an earlier one its miss, or ""."""
+    """The most important fact about the thread for its last call.
+
+    For an earlier one its miss, or "".
+    """
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, misses.misses)

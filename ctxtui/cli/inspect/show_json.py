@@ -38,9 +38,10 @@ UNREAD = "not read"
 def as_json(
     book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
 ) -> dict[str, Any]:
-    """The members of ``show --json`` but ``notes`` and the optional lists. Everything in `book` must be counted.
+    """The members of ``show --json`` but ``notes`` and the optional lists.
 
-    The tokens of the blocks plus the residual equal ``context_tokens``; those of the categories equal the blocks'.
+    Everything in `book` must be counted. The tokens of the blocks plus the residual equal ``context_tokens``; those of
+    the categories equal the blocks'.
     """
     call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))

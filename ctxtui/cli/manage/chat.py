@@ -71,7 +71,10 @@ def chat(
 
 
 def _print_choice(choice: ModelChoice, config: Config) -> None:
-    """Print the model that a chat would use. Nothing is sent to a provider, only local ports are probed."""
+    """Print the model that a chat would use.
+
+    Nothing is sent to a provider, only local ports are probed.
+    """
     if choice.name:
         find_continuation(choice.name, choice.thread, choice.call, config.settings, Path.cwd())
     chosen_model = asyncio.run(choose_model(choice, config, os.environ))

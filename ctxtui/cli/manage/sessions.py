@@ -93,7 +93,10 @@ def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) 
 def _with_figures(
     library: SessionLibrary, listed: list[SessionSummary], seconds: float | None = None, *, files: bool = True
 ) -> list[SessionSummary]:
-    """Add Home's figures, within `seconds` (None: for all). Without `files` only of stored sessions."""
+    """Add Home's figures, within `seconds` (None: for all).
+
+    Without `files` only of stored sessions.
+    """
     unread = [summary for summary in listed if not summary.known and (files or not summary.path)]
     if not unread:
         return listed

@@ -57,7 +57,10 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
 
 
 def _read(files: tuple[Path, ...], failed: list[CtxtuiError]) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file; errors are added to `failed`. Raises `WrongUse` for a folder."""
+    """Name and content of each file; errors are added to `failed`.
+
+    Raises `WrongUse` for a folder.
+    """
     for path in files:
         if str(path) == "-":
             yield "-", sys.stdin.buffer.read()

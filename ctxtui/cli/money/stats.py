@@ -125,7 +125,10 @@ def stats(
 
 
 def _show_progressively(sessions: AllSessions, show: Callable[[Stats], None], compute: Callable[[], Stats]) -> None:
-    """Show the usage first, then other figures while sessions are counted. Nothing stays on the screen."""
+    """Show the usage first, then other figures while sessions are counted.
+
+    Nothing stays on the screen.
+    """
     sessions.read_usage()
     with RedrawnOutput() as screen:
         screen.draw(lambda: show(compute()))

@@ -102,9 +102,10 @@ def _sum_statements(names: list[str], settings: Settings, time_range: tuple[floa
 
 
 def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
-    """Yield each readable session; note the others, or raise the first error if none is readable.
+    """Yield each readable session.
 
-    With `quiet` nothing is raised, and sessions without context are not noted.
+    Note the others, or raise the first error if none is readable. With `quiet` nothing is raised, and sessions without
+    context are not noted.
     """
     failed = [result.error for result in results if result.error is not None]
     for result in results:

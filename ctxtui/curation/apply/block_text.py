@@ -30,7 +30,10 @@ def clean(text: str) -> str:
 
 
 def is_changeable(block: Block) -> bool:
-    """Whether an edit may change the text of `block`; one signed by its provider may only be left out."""
+    """Whether an edit may change the text of `block`.
+
+    One signed by its provider may only be left out.
+    """
     return block.kind not in OPAQUE and block.kind not in (HEADER, "not_recorded", "unreadable")
 
 
@@ -45,7 +48,10 @@ def has_editable_text(block: Block) -> bool:
 
 
 def with_text(block: Block, text: str) -> Block:
-    """A copy of `block` with `text`; its images stay. Unchanged if it has no text of its own (calls, tools)."""
+    """A copy of `block` with `text`; its images stay.
+
+    Unchanged if it has no text of its own (calls, tools).
+    """
     value = block.value()
     text = clean(text)
     if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):

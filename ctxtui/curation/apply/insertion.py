@@ -79,7 +79,10 @@ def place(context: Context, insertion: Insertion, remaining: RemainingContext) -
 
 
 def _skip_removed_start(context: Context, position: int, removed: Container[int]) -> int:
-    """The start of the message at `position` if nothing of it is left before that; else `position`."""
+    """The start of the message at `position` if nothing of it is left before that.
+
+    Else `position`.
+    """
     message = context.message_at(position)
     before = range(message.start if message is not None else position, position)
     return before.start if all(p in removed or context.items[p].block.kind == HEADER for p in before) else position

@@ -250,7 +250,10 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Apply the `requests`; those that clash are rejected one by one, or all if that does not help."""
+    """Apply the `requests`.
+
+    Those that clash are rejected one by one, or all if that does not help.
+    """
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:
@@ -363,7 +366,10 @@ def _first_remaining(context: Context, closure: Closure) -> int:
 
 
 def _opening_message(context: Context, closure: Closure) -> Insertion | None:
-    """The message to insert at the start if the first user messages are removed; None: not needed."""
+    """The message to insert at the start if the first user messages are removed.
+
+    None: not needed.
+    """
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:
@@ -381,7 +387,10 @@ def _is_compaction(context: Context, index: int) -> bool:
 
 
 def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """The last position whose edit would remove a pinned block, and why; earlier ones are rejected here."""
+    """The last position whose edit would remove a pinned block, and why.
+
+    Earlier ones are rejected here.
+    """
     clashes: list[Gone] = []
     for position in sorted(pinned):
         removal = closure.removed.get(position)

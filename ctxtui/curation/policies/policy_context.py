@@ -265,7 +265,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest answered call; the number of messages without one."""
+        """The index of the message with the newest answered call.
+
+        The number of messages without one.
+        """
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 

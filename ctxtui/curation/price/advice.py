@@ -33,7 +33,10 @@ Tag = Callable[[Remedy], PriceTag | None]
 
 
 def best_moment(tag: PriceTag) -> ApplyMoment | None:
-    """The moment at which applying costs least, the first one without a known price; None without moments."""
+    """The moment at which applying costs least, the first one without a known price.
+
+    None without moments.
+    """
     return tag.moments[tag.cheapest] if tag.moments else None
 
 

@@ -48,7 +48,10 @@ def _literal(word: str) -> str:
 
 
 def literals_of(block: Block, content_read: BlockContent | None = None) -> frozenset[str]:
-    """The literals in a block's text, thinking or tool input; `content_read` is its content if known."""
+    """The literals in a block's text, thinking or tool input.
+
+    `content_read` is its content if known.
+    """
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)

@@ -76,9 +76,10 @@ def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
 
 
 def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
-    """Remove thinking from all but the last ``keep`` messages that have some; also returns their number.
+    """Remove thinking from all but the last ``keep`` messages that have some.
 
-    Without ``keep`` it is the last one; a model that keeps the thinking of earlier turns then keeps all.
+    Also returns their number. Without ``keep`` it is the last one; a model that keeps the thinking of earlier turns
+    then keeps all.
     """
     keep = as_dict(edit).get("keep")
     if keep == "all" or as_dict(keep).get("type") == "all" or (keep is None and not model.strips):

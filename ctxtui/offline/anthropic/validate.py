@@ -478,7 +478,10 @@ def _image_refusals(data: str, media_type: str, path: Path) -> Iterator[Refusal]
 
 
 def _media_refusals(parts: Parts, limit: int) -> Iterator[Refusal]:
-    """Refusals of all images and documents together; `limit` is that of images, and of PDF pages."""
+    """Refusals of all images and documents together.
+
+    `limit` is that of images, and of PDF pages.
+    """
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:

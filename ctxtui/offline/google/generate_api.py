@@ -45,7 +45,10 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """Parameters in a request's URL; a stream is requested as server-sent events (`sse`) or as a list."""
+    """Parameters in a request's URL.
+
+    A stream is requested as server-sent events (`sse`) or as a list.
+    """
 
     model: str
     streams: bool = False
@@ -149,7 +152,10 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
 def _answer_parts(
     provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
 ) -> Iterator[dict[str, Json]]:
-    """The answer's parts: thoughts only if requested; the first call has a signature if `model` signs."""
+    """The answer's parts: thoughts only if requested.
+
+    The first call has a signature if `model` signs.
+    """
     includes_thoughts = as_dict(to_camel_case(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
     for part in answer.parts:

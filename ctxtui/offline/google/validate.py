@@ -77,7 +77,10 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 
 
 def to_camel_case(value: Json) -> Json:
-    """An object with its own keys in camel case (Google takes snake case as well); any other value unchanged."""
+    """An object with its own keys in camel case (Google takes snake case as well).
+
+    Any other value unchanged.
+    """
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}

@@ -31,7 +31,10 @@ _TAIL: Final = b"\n]}}\n"
 
 
 class ExchangeLog:
-    """A HAR file in a user's folder, complete after each exchange. Keys in headers and URLs are masked."""
+    """A HAR file in a user's folder, complete after each exchange.
+
+    Keys in headers and URLs are masked.
+    """
 
     def __init__(self, folder: Path, now: float) -> None:
         """Create a new file in `folder`, created if missing; `now` in Unix seconds is in its name.
@@ -101,7 +104,10 @@ class LoggedExchange(Struct, kw_only=True):
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
     def finish(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
-        """Write the exchange; only the first call counts. `error` is the reason if it was broken off."""
+        """Write the exchange; only the first call counts.
+
+        `error` is the reason if it was broken off.
+        """
         if self.written:
             return
         self.written = True

@@ -39,7 +39,10 @@ def _decode_base64(cipher: str) -> bytes | None:
 
 
 def was_changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that was changed; False for others, which cannot be checked."""
+    """Whether `cipher` is one of ours that was changed.
+
+    False for others, which cannot be checked.
+    """
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 

@@ -101,7 +101,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues, stored for its WebSocket or for all; None if there is none."""
+    """The response that the request continues, stored for its WebSocket or for all.
+
+    None if there is none.
+    """
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 

@@ -64,7 +64,10 @@ def refusal_of_fault(fault: ShapeFault) -> Refusal:
 
 
 def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
-    """The refusal with the prefix "Invalid 'where'"; `wrong_value` is that of a value that is no listed choice."""
+    """The refusal with the prefix "Invalid 'where'".
+
+    `wrong_value` is that of a value that is no listed choice.
+    """
     return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 

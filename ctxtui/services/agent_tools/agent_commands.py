@@ -23,7 +23,10 @@ SHOWN_CHARS: Final = 12_000
 
 
 class AgentCommands:
-    """Runs commands in the folder `root`, as the `settings` allow; `keep` records each part of a long output."""
+    """Runs commands in the folder `root`, as the `settings` allow.
+
+    `keep` records each part of a long output.
+    """
 
     def __init__(self, root: Path, settings: Settings, keep: Callable[[str, str], object]) -> None:
         self._root = root

@@ -143,7 +143,10 @@ def _name_of(definition: Json) -> str:
 
 
 class ExternalContent(NamedTuple):
-    """Content outside of a conversation, by name; `overlay` returns the thread's edits, which store more of it."""
+    """Content outside of a conversation, by name.
+
+    `overlay` returns the thread's edits, which store more of it.
+    """
 
     contents: Contents
     overlay: Callable[[], ThreadEdits | None]

@@ -24,7 +24,10 @@ RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.
 
 
 class OwnTools:
-    """The `tools` that the user wrote; `caller` lets them use the chat (None before it has begun)."""
+    """The `tools` that the user wrote.
+
+    `caller` lets them use the chat (None before it has begun).
+    """
 
     def __init__(self, tools: Iterable[OwnTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}

@@ -117,7 +117,10 @@ class StoredEdits(NamedTuple):
 
 
 class _Snapshot(Struct, frozen=True):
-    """Edits read when the database's files had these `stamps`; `edited` are the sessions with edits."""
+    """Edits read when the database's files had these `stamps`.
+
+    `edited` are the sessions with edits.
+    """
 
     stamps: tuple[float, ...] = ()
     edited: tuple[str, ...] = ()

@@ -248,7 +248,10 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on because of `why`; if that is "", only its answer may be held."""
+        """The request as it is held from now on because of `why`.
+
+        If that is "", only its answer may be held.
+        """
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -319,10 +322,10 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on the held request with this id ("": the only one) by one of `HOWS`; return its id.
+        """Decide on the held request with this id ("": the only one) by one of `HOWS`.
 
-        `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this decision is
-        not possible for this request.
+        Return its id. `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this
+        decision is not possible for this request.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:

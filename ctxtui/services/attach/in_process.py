@@ -31,7 +31,10 @@ CONTEXT_RECORDING: Final[ContextVar[InProcessRecording | None]] = ContextVar("ct
 
 
 class InProcessRecording:
-    """A recording made by `ctxtui.record`. It starts at once; `stop`, or the end of the ``with`` block, ends it."""
+    """A recording made by `ctxtui.record`.
+
+    It starts at once; `stop`, or the end of the ``with`` block, ends it.
+    """
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:
         outer = None if session else current()

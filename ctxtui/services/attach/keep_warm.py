@@ -223,7 +223,10 @@ class KeepWarm:
         return CLIENT_SIGNS if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
-        """Send the request that refreshes the cache; look again at once, or, if it failed, after the next request."""
+        """Send the request that refreshes the cache.
+
+        Look again at once, or, if it failed, after the next request.
+        """
         looked_at, status = warm.look_at, 0
         try:
             async with asyncio.timeout(MAX_REFRESH_S):

@@ -48,9 +48,9 @@ def own_folder() -> Path:
 
 
 def programs(*folders: Path) -> tuple[Program, ...]:
-    """Load the programs of `folders` (default: the package's, then the user's, which override); `ANY` is the last.
+    """Load the programs of `folders` (default: the package's, then the user's, which override).
 
-    Raises `BadConfig`.
+    `ANY` is the last. Raises `BadConfig`.
     """
     by_name: dict[str, Program] = {}
     for folder in folders or (FOLDER, own_folder()):
@@ -123,9 +123,9 @@ def _text_list(table: Mapping[str, Any], name: str, path: Path) -> tuple[str, ..
 
 
 def program_of(command: Sequence[str], name: str = "") -> Program:
-    """Find the program that `command` runs, or the one called `name`; `ANY` if the command is unknown.
+    """Find the program that `command` runs, or the one called `name`.
 
-    Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
+    `ANY` if the command is unknown. Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
     """
     all_programs = programs()
     if name:

@@ -244,7 +244,10 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses, with the addresses of `named_upstreams`. Raises `BadConfig`."""
+        """The providers that the program uses, with the addresses of `named_upstreams`.
+
+        Raises `BadConfig`.
+        """
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         paths = self.program.paths(self.env)
         return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]

@@ -67,6 +67,9 @@ def _is_messages(body: dict[str, Any]) -> bool:
 
 
 def edits(session: str, thread: str = MAIN) -> SessionOverlay:
-    """The applied edits of a session by its id. Raises `CtxtuiError` if the database cannot be read."""
+    """The applied edits of a session by its id.
+
+    Raises `CtxtuiError` if the database cannot be read.
+    """
     applied_edits = AppliedEdits(database(load().settings.data_dir))
     return SessionOverlay(session, thread, applied_edits.read(session, thread).applied)

@@ -48,7 +48,10 @@ def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class SharedRelay:
-    """A relay to `upstreams` (base URLs by name) that records into `folder`; `database` holds the edits."""
+    """A relay to `upstreams` (base URLs by name) that records into `folder`.
+
+    `database` holds the edits.
+    """
 
     folder: Path
     database: Path

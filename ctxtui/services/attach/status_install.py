@@ -1,4 +1,7 @@
-"""Installs ctxtui's status line in Claude Code's settings, and removes it; all other bytes of the file stay."""
+"""Installs ctxtui's status line in Claude Code's settings, and removes it.
+
+All other bytes of the file stay.
+"""
 
 from __future__ import annotations
 

@@ -111,7 +111,10 @@ def find_cold_send(transcript: object, settings: Settings, at: float | None = No
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
+    """Price of a coming call of the client in USD.
+
+    None without `usage`, or if its model has no known price.
+    """
     if usage is None:
         return None
     rates = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
@@ -197,7 +200,10 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price."""
+    """USD per token for each of `_RATES`, from today's cache file or the price library.
+
+    None if there is no price.
+    """
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"

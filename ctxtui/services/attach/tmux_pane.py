@@ -24,7 +24,10 @@ TMUX_TIMEOUT_S: Final = 10.0
 
 
 def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
-    """Open the inspector in a new pane for the recordings of `run` in `folder`; return an error or ""."""
+    """Open the inspector in a new pane for the recordings of `run` in `folder`.
+
+    Return an error or "".
+    """
     if not env.get("TMUX"):
         return NEEDS_TMUX
     waiter = [sys.executable, "-P", "-m", "ctxtui.services.attach.tmux_pane", str(folder), run, str(os.getpid())]
@@ -53,7 +56,10 @@ def find_recording(folder: Path, run: str) -> Path | None:
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for a request of a run, then become the inspector of its session; return if the process `pid` ends."""
+    """Wait for a request of a run, then become the inspector of its session.
+
+    Return if the process `pid` ends.
+    """
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()
     while (path := find_recording(Path(folder), run)) is None or not _has_content(path):

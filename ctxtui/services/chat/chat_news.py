@@ -14,7 +14,10 @@ from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):
-    """A moment of a thread's turn, with new session `events`; `chat_model` if it was chosen, not connected yet."""
+    """A moment of a thread's turn, with new session `events`.
+
+    `chat_model` if it was chosen, not connected yet.
+    """
 
     moment: progress.ProgressEvent | None
     events: tuple[Event, ...] = ()

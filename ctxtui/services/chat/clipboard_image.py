@@ -34,7 +34,10 @@ def commands(platform: str, env: Mapping[str, str]) -> list[Sequence[str]]:
 
 
 def save_image(settings: Settings) -> str:
-    """Save the clipboard's image in the data folder and return its mention in a message. Raises `NoImage`."""
+    """Save the clipboard's image in the data folder and return its mention in a message.
+
+    Raises `NoImage`.
+    """
     candidates = commands(sys.platform, os.environ)
     if not candidates:
         raise NoImage("no desktop clipboard was found", way_out="save the picture and write @picture.png")

@@ -114,7 +114,10 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
+        """Read the files that the message `text` names, with `used` tokens in use.
+
+        Raises `NotAttached`.
+        """
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -133,7 +136,10 @@ class ContextFiles:
         return None if charges_nothing(chat_model, usd) else usd
 
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
-        """Collect the content to send with the user's message `text` after the context `head`. Raises `NotAttached`."""
+        """Collect the content to send with the user's message `text` after the context `head`.
+
+        Raises `NotAttached`.
+        """
         memory = self.memory_for(text)
         has_user_text = any(item.place.role == "user" for item in session.tree.items(head))
         auto = not has_user_text and self._settings.files == AUTO
@@ -184,7 +190,10 @@ class ContextFiles:
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
-        """The memory for the message `text`; None if the user has neither a memory folder nor instructions."""
+        """The memory for the message `text`.
+
+        None if the user has neither a memory folder nor instructions.
+        """
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
         instructions = self._read_instructions()

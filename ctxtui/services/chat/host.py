@@ -187,7 +187,10 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the chat's model; a chat that continues keeps its own if it is available and no other is chosen."""
+        """Choose the chat's model.
+
+        A chat that continues keeps its own if it is available and no other is chosen.
+        """
         choice, continuation, settings = self.choice, self._continuation, self.config.settings
         provider = settings.provider.partition("-")[0]
         if (
@@ -293,9 +296,9 @@ class Host:
         return message
 
     def draft_next(self) -> Draft | None:
-        """Draft the next request under the applied edits, without policies; None before the chat has begun.
+        """Draft the next request under the applied edits, without policies.
 
-        Raises the errors of drafting.
+        None before the chat has begun. Raises the errors of drafting.
         """
         runner = self.runner
         return self.with_edits(copy(runner.conversation), acts=False).draft() if runner is not None else None

@@ -91,7 +91,10 @@ def default_model(settings: Settings, env: Mapping[str, str]) -> str:
 
 
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Set the address from the provider's own variable, unless one is set. Raises `BadConfig` for an invalid one."""
+    """Set the address from the provider's own variable, unless one is set.
+
+    Raises `BadConfig` for an invalid one.
+    """
     variable = ADDRESSES.get(chat_model.endpoint.name, "")
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
@@ -122,7 +125,10 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
-    """Set the model that a project requests, if the chosen provider may have it; else say so in `why`."""
+    """Set the model that a project requests, if the chosen provider may have it.
+
+    Else say so in `why`.
+    """
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)
     if model == chat_model.model:
@@ -302,7 +308,10 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
+    """List the models that `chat_model` can be changed to, itself first.
+
+    Slow: loads the price library.
+    """
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
@@ -312,7 +321,10 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """USD per million tokens of input and output; None if unknown, or if the server runs the model itself."""
+    """USD per million tokens of input and output.
+
+    None if unknown, or if the server runs the model itself.
+    """
     rates = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
     return (rates.fresh * 1e6, rates.output * 1e6) if rates is not None else None
 

@@ -21,9 +21,9 @@ TOKENS_PER_SECOND: Final = 300.0
 
 
 async def start_offline(chat_model: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
-    """Start the offline provider in a child process; return the model with its address, and a function that stops it.
+    """Start the offline provider in a child process.
 
-    Raises `ProviderError`.
+    Return the model with its address, and a function that stops it. Raises `ProviderError`.
     """
     child = ChildProcess("ctxtui.offline.http.hosting:starter")
     try:

@@ -44,7 +44,10 @@ class CustomParts(Struct):
     tools: tuple[OwnTool, ...] = ()
 
     def load_tools(self, settings: Settings) -> None:
-        """Load the tools, and the one for sub-agents if it is enabled; for a worker thread. Raises `BadConfig`."""
+        """Load the tools, and the one for sub-agents if it is enabled; for a worker thread.
+
+        Raises `BadConfig`.
+        """
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 

@@ -51,7 +51,10 @@ class RequestEditor(Struct, eq=False):
         return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
-        """Build the body under the applied edits; None without any. Raises `CtxtuiError` if they are refused."""
+        """Build the body under the applied edits; None without any.
+
+        Raises `CtxtuiError` if they are refused.
+        """
         overlay = self.overlay()
         if overlay is None or not (overlay.applied or self.profile):
             return None

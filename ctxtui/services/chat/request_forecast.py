@@ -52,7 +52,10 @@ class RequestForecast(Struct, frozen=True):
 
 
 class RequestForecaster:
-    """Forecasts requests to `chat_model`, simulating its cache by `rules`; `forecast` is for a worker thread."""
+    """Forecasts requests to `chat_model`, simulating its cache by `rules`.
+
+    `forecast` is for a worker thread.
+    """
 
     def __init__(self, book: Book, counter: Counter, rules: CacheRules, chat_model: ChatModel, price: Pricer) -> None:
         self._book = book
@@ -80,7 +83,10 @@ class RequestForecaster:
         return round(weigh(self._counter(card)(block), weights))
 
     def forecast(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
-        """Forecast `draft` of `thread`, sent at Unix time `at`; None if its cache markers would be refused."""
+        """Forecast `draft` of `thread`, sent at Unix time `at`.
+
+        None if its cache markers would be refused.
+        """
         chat_model = self.chat_model
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
         self._counter.prefetch(self._book.card(chat_model.model), [item.block for item in request.items])
@@ -162,7 +168,10 @@ def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: 
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
-    """The reason to hold the request by the rules of `settings`; "" if there is none, or without a `forecast`."""
+    """The reason to hold the request by the rules of `settings`.
+
+    "" if there is none, or without a `forecast`.
+    """
     if forecast is None:
         return ""
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:

@@ -290,10 +290,10 @@ def max_usd(
     *,
     keeps_longest: bool = False,
 ) -> float | None:
-    """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`; None if unknown.
+    """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`.
 
-    All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that of the longest
-    lifetime); searches and other tools of the provider are left out.
+    None if unknown. All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that
+    of the longest lifetime); searches and other tools of the provider are left out.
     """
     rates = find_rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=table, terms=terms)
     usd = None
@@ -305,7 +305,10 @@ def max_usd(
 
 
 class ResendQuote(Struct, frozen=True):
-    """The maximum cost of sending a number of `requests`; `refused` counts those that cannot be sent."""
+    """The maximum cost of sending a number of `requests`.
+
+    `refused` counts those that cannot be sent.
+    """
 
     requests: int
     usd: float | None
@@ -345,7 +348,10 @@ Tell = Callable[[int, int], None]
 async def send_plan(
     plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
-    """Send the requests of `plan` that are not refused, one after the other; return the results of all."""
+    """Send the requests of `plan` that are not refused, one after the other.
+
+    Return the results of all.
+    """
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

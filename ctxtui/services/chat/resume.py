@@ -202,7 +202,10 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the host of the stored chat `id_` left parts of a turn; False if the database cannot be read."""
+    """Whether the host of the stored chat `id_` left parts of a turn.
+
+    False if the database cannot be read.
+    """
     try:
         return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:

@@ -116,7 +116,10 @@ class Spending:
             self._freed = asyncio.Event()
 
     def retry_refusal(self, thread: str) -> str:
-        """The reason not to send an interrupted request again ("": send it); its reservation remains."""
+        """The reason not to send an interrupted request again ("": send it).
+
+        Its reservation remains.
+        """
         spent = self.usd + self._unreported + sum(self._reserved.values())
         if self.budget is None or spent <= self.budget:
             return ""

@@ -54,7 +54,10 @@ class Config(Struct, frozen=True):
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """Yield (name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
+        """Yield (name, value, origin) of every setting.
+
+        Tables entry by entry, an empty one as a whole.
+        """
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:
@@ -228,7 +231,10 @@ def _check_key(key: str, place: str) -> str:
 
 
 def _parse_value(name: str, text: str, place: str) -> Any:
-    """Parse `text` as TOML's inline table if the setting is a table; other texts are returned unchanged."""
+    """Parse `text` as TOML's inline table if the setting is a table.
+
+    Other texts are returned unchanged.
+    """
     if name not in FIELDS or not FIELDS[name].metadata["table"]:
         return text
     import tomllib

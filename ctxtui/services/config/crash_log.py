@@ -32,9 +32,9 @@ _NAMED: Final = frozenset(
 
 
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
-    """Write `error` with its traceback to a file of mode 0600 and return its path. Raises `OSError`.
+    """Write `error` with its traceback to a file of mode 0600 and return its path.
 
-    A second crash of the process in one second is added to the same file.
+    Raises `OSError`. A second crash of the process in one second is added to the same file.
     """
     folder = log_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -68,7 +68,10 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _name_type(error: BaseException) -> str:
-    """The name of the error's type; "other" if it is of another package, or not at the top level of its module."""
+    """The name of the error's type.
+
+    "other" if it is of another package, or not at the top level of its module.
+    """
     module, name = type(error).__module__, type(error).__qualname__
     package = module.partition(".")[0]
     is_named = package in _NAMED or package in sys.stdlib_module_names

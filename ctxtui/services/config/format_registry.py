@@ -41,10 +41,11 @@ def third_party() -> tuple[Format, ...]:
 
 
 def make_format(plugin: Plugin) -> Format | None:
-    """The format of a reader's plug-in; None, with the trouble reported, if a function is missing.
+    """The format of a reader's plug-in.
 
-    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
-    ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
+    None, with the trouble reported, if a function is missing. A reader is a module or an object with ``sniff(head,
+    name) -> float`` and ``reader(tree) -> Reader``, and optionally ``NAME``, ``COMPANIONS`` and ``BARE`` (see
+    `Format`).
     """
     value = plugin.value
     missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]

@@ -76,7 +76,10 @@ class McpServer(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()
 
     def expand_variables(self, env: Mapping[str, str]) -> McpServer:
-        """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
+        """The server with variables replaced by their values.
+
+        Raises `BadConfig` for one that is not set.
+        """
 
         def value_of(match: re.Match[str]) -> str:
             value: str | None = env.get(match[1], match[2])
@@ -156,7 +159,10 @@ def _transport_error(kind: str, command: bool, url: bool) -> str:
 
 
 def check_servers(value: Any) -> dict[str, Any]:
-    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`, `BadConfig`."""
+    """Validate the setting ``mcp``: a table of servers by name.
+
+    Raises `ValueError`, `BadConfig`.
+    """
     if not isinstance(value, Mapping):
         raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
     for name, table in value.items():

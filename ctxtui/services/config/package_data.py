@@ -20,7 +20,10 @@ DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
 
 def vocabulary(name: str) -> bytes:
-    """The compressed vocabulary `name` (``o200k_base``, ``cl100k_base``). Raises `FileNotFoundError`."""
+    """The compressed vocabulary `name` (``o200k_base``, ``cl100k_base``).
+
+    Raises `FileNotFoundError`.
+    """
     return (DATA / "vocab" / f"{name}.tiktoken.xz").read_bytes()
 
 

@@ -50,7 +50,10 @@ _reported: dict[str, str] = {}
 
 
 def plugins(group: str) -> tuple[Plugin, ...]:
-    """The plug-ins of `group` in order of name, the user's own files before packages; each is loaded once a run."""
+    """The plug-ins of `group` in order of name, the user's own files before packages.
+
+    Each is loaded once a run.
+    """
     return _load_group(group, config_file().parent / group)
 
 

@@ -113,7 +113,10 @@ def read_profile(path: Path, policies: Mapping[str, Policy]) -> Profile:
 
 
 def load_profile(path: str, cwd: Path) -> Profile | None:
-    """The profile of the setting; None if it is empty. Raises `NotFound`, `Unreadable`, `BadConfig`."""
+    """The profile of the setting; None if it is empty.
+
+    Raises `NotFound`, `Unreadable`, `BadConfig`.
+    """
     if not path:
         return None
     file = cwd / Path(os.path.expanduser(path))

@@ -64,7 +64,10 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
 
 
 def find_size(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
-    """Find `model`, by its plain id, in a setting by model: its name there and the tokens; ("", 0) if it is missing."""
+    """Find `model`, by its plain id, in a setting by model: its name there and the tokens.
+
+    ("", 0) if it is missing.
+    """
     name = next((key for key in sizes if plain_id(key) == plain_id(model)), "")
     return name, sizes.get(name, 0)
 
@@ -92,7 +95,10 @@ REMEDY: Final = "drop, truncate or summarize something"
 
 
 class ContextLevel(Struct, frozen=True):
-    """`number` is `FINE`, `WARNING` or `CRITICAL`; `description` tells size and limit ("": fine)."""
+    """`number` is `FINE`, `WARNING` or `CRITICAL`.
+
+    `description` tells size and limit ("": fine).
+    """
 
     number: int
     description: str = ""

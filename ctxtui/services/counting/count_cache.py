@@ -53,7 +53,10 @@ class CountCache:
             return otherwise
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
-        """The cached features of blocks by digest; `way` is the way of counting (`counting.counting_key`)."""
+        """The cached features of blocks by digest.
+
+        `way` is the way of counting (`counting.counting_key`).
+        """
         return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:

@@ -166,7 +166,10 @@ def counting_key(card: ModelCard) -> str:
 
 
 def count_step(book: Book, counter: Counter, limit: int = STEP_NODES) -> tuple[int, int]:
-    """Count up to `limit` more nodes of `book`, new blocks in one batch; return (nodes counted, nodes in all)."""
+    """Count up to `limit` more nodes of `book`, new blocks in one batch.
+
+    Return (nodes counted, nodes in all).
+    """
     tree = book.session.tree
     for model in book.models:
         first = book.cumulated(model).done

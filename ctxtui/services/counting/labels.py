@@ -137,9 +137,10 @@ def _read_segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Se
 
 
 def load_rules(tables: Mapping[str, Any]) -> Labelling:
-    """Load the user's rules, then third-party rules, then ctxtui's; the first rule of a name counts.
+    """Load the user's rules, then third-party rules, then ctxtui's.
 
-    `False` switches one off. Invalid rules are skipped and reported (`plugins.troubles`).
+    The first rule of a name counts. `False` switches one off. Invalid rules are skipped and reported
+    (`plugins.troubles`).
     """
     placed: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
     for plugin in plugins.plugins(LABELS):

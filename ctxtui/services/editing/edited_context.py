@@ -51,7 +51,10 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 @dataclass(frozen=True, kw_only=True)
 class EditedContext:
-    """A context under edits: that of the `chosen` call, or `after` its answer; `limits` are the model's."""
+    """A context under edits: that of the `chosen` call, or `after` its answer.
+
+    `limits` are the model's.
+    """
 
     session: Session
     chosen: ChosenCall
@@ -259,7 +262,10 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
 
 
 def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
-    """Tokens before the last recorded answer under the edits, and from it on; (None, 0) if unknown or without one."""
+    """Tokens before the last recorded answer under the edits, and from it on.
+
+    (None, 0) if unknown or without one.
+    """
     if edited.size is None or edited.count is None:
         return None, 0
     items = edited.applied.items

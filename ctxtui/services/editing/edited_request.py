@@ -90,7 +90,10 @@ class EditedRequest(Struct, frozen=True, dict=True):
         )
 
     def _find_parting(self, call: Call) -> int | None:
-        """The raw position from which the request differs from what `call` sent; None if it continues that."""
+        """The raw position from which the request differs from what `call` sent.
+
+        None if it continues that.
+        """
         tree = self.applied.context.tree
         shared = tree.common(self.head, call.sent_head)
         if shared == call.sent_head:

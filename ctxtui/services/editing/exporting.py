@@ -94,10 +94,10 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) -> Path:
-    """The path for writing `written` to `path`; in a folder, the path at which the tool looks for it.
+    """The path for writing `written` to `path`.
 
-    With `create`, its folder is created. Raises `CtxtuiError` if that is impossible, or if a session of several files
-    would not get its required name.
+    In a folder, the path at which the tool looks for it. With `create`, its folder is created. Raises `CtxtuiError` if
+    that is impossible, or if a session of several files would not get its required name.
     """
     if written.name and os.path.isdir(path):
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -132,7 +132,10 @@ def write_beside(path: Path, written: WrittenContext, source: Path | None) -> No
 
 
 def create_folder(folder: Path) -> None:
-    """Create `folder` with mode 0700; missing ones above it get the default mode. Raises `CtxtuiError`."""
+    """Create `folder` with mode 0700; missing ones above it get the default mode.
+
+    Raises `CtxtuiError`.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -357,7 +360,10 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call in `form`. Raises the errors of `write_context`."""
+    """Write `session` up to the answer of the `chosen` call in `form`.
+
+    Raises the errors of `write_context`.
+    """
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(

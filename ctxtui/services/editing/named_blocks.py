@@ -61,7 +61,10 @@ def find_block(context: Context, name: str) -> int:
 
 
 def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
-    """A context's blocks before its edits, without headers, heaviest first; `labels` has one for each position."""
+    """A context's blocks before its edits, without headers, heaviest first.
+
+    `labels` has one for each position.
+    """
     context, applied = curation.context, curation.applied
     return sorted(
         (

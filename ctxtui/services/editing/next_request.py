@@ -109,9 +109,10 @@ def following_request(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> PricedRequest:
-    """The request after `call` with the context `head`, or `under` edits; `calls` are the thread's up to `call`.
+    """The request after `call` with the context `head`, or `under` edits.
 
-    `at` is when it is sent (None: when `call` ended). Everything in `book` must be counted.
+    `calls` are the thread's up to `call`. `at` is when it is sent (None: when `call` ended). Everything in `book` must
+    be counted.
     """
     rules = cache_rules_by_call(book)
     price_question, request, weigh = price_question_under(
@@ -197,7 +198,10 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent; None if it continues that."""
+    """The raw position from which the unedited request differs from what `call` sent.
+
+    None if it continues that.
+    """
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 

@@ -43,7 +43,10 @@ def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
 
 
 class _PendingForecast(Struct, eq=False):
-    """A requested forecast; `result` is set when it is computed, `last` if it follows the last call of its thread."""
+    """A requested forecast.
+
+    `result` is set when it is computed, `last` if it follows the last call of its thread.
+    """
 
     under: Applied | None
     last: bool

@@ -142,7 +142,10 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the last edit in force of this kind and these targets is the same; False for insertions."""
+        """Whether the last edit in force of this kind and these targets is the same.
+
+        False for insertions.
+        """
         if edit.spec.adds:
             return False
         candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
@@ -166,7 +169,10 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones, or those with the ids `only`; return the new entries."""
+        """Apply the staged edits, also waiting ones, or those with the ids `only`.
+
+        Return the new entries.
+        """
         return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
@@ -308,7 +314,10 @@ class SessionEdits:
         return any(overlay.unsaved for overlay in self._threads.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
+        """Write new entries, in a worker thread.
+
+        Raises `CtxtuiError`; unwritten entries stay unsaved.
+        """
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:

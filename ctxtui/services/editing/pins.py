@@ -133,7 +133,10 @@ def _is_own_command(command: Any, kind: Hook) -> bool:
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """The user's own Claude Code settings of the project in `folder`; {} if there are none. Raises `CtxtuiError`."""
+    """The user's own Claude Code settings of the project in `folder`; {} if there are none.
+
+    Raises `CtxtuiError`.
+    """
     path = folder / SETTINGS
     if not path.exists():
         return {}

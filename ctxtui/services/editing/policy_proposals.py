@@ -39,7 +39,10 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice in a context under all its edits; `prices` are those of further edits (None: unknown)."""
+    """A search for advice in a context under all its edits.
+
+    `prices` are those of further edits (None: unknown).
+    """
 
     policy_context: PolicyContext
     prices: EditPrices | None

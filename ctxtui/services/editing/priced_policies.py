@@ -1,4 +1,7 @@
-"""Apply policies' edits if the price allows it; else postpone them until the next cache miss."""
+"""Apply policies' edits if the price allows it.
+
+Else postpone them until the next cache miss.
+"""
 
 from __future__ import annotations
 

@@ -94,7 +94,10 @@ def agent_run(
 
 
 def run_task(task: str, **arguments: Any) -> RunResult:
-    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`. Raises `CtxtuiError`."""
+    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`.
+
+    Raises `CtxtuiError`.
+    """
 
     async def run_once() -> RunResult:
         async with agent_run(**arguments) as run:

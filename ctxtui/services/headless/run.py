@@ -94,7 +94,10 @@ class HeadlessRun:
         return self._host.children
 
     async def go(self) -> RunResult:
-        """Run the task and return its result. Raises `CtxtuiError` if it cannot begin: no model, no room."""
+        """Run the task and return its result.
+
+        Raises `CtxtuiError` if it cannot begin: no model, no room.
+        """
         async with self:
             return await self.tell(self._options.task)
 

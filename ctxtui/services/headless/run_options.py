@@ -62,7 +62,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return tuple(steps)
 
     def profile(self, window: int) -> Profile | None:
-        """The policies, armed, because no user is there to apply their proposals; None if there are none."""
+        """The policies, armed, because no user is there to apply their proposals.
+
+        None if there are none.
+        """
         steps = self.steps(window)
         return Profile("run", steps, armed=True) if steps else None
 

@@ -43,7 +43,10 @@ def lab_inputs_of_account(account: Account) -> LabInputs:
 def session_in_lab(
     inputs: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
 ) -> SessionLab:
-    """The lab's results for the session, called `name` if it has no id. Raises `Cancelled` if stopped."""
+    """The lab's results for the session, called `name` if it has no id.
+
+    Raises `Cancelled` if stopped.
+    """
     runs = run_experiment(inputs, variants, progress)
     if not runs:
         raise Cancelled("the lab was stopped")

@@ -104,7 +104,10 @@ def price_findings(
 
 
 def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
-    """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
+    """The recording under every marker strategy.
+
+    Empty if the provider of `calls` takes no markers.
+    """
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NO_MARKER_RUNS

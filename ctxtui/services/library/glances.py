@@ -31,7 +31,10 @@ HEADS: Final = (1 << 16, 1 << 20)
 
 
 def read_glance(path: Path, source: str) -> Glance:
-    """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
+    """Read the head of the recording `path` in the format called `source`.
+
+    Empty if it cannot be read.
+    """
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
@@ -88,7 +91,10 @@ class Glances:
         return replace(summary, title=title, cwd=summary.cwd or from_head.cwd, client_version=version)
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` by reading heads; also return how many are unread. No reading begins after `seconds`."""
+        """Complete `summaries` by reading heads; also return how many are unread.
+
+        No reading begins after `seconds`.
+        """
         until = time.monotonic() + seconds
         completed, unread = [], 0
         for summary in summaries:
@@ -104,7 +110,10 @@ class Glances:
         return bool(not has_title and summary.path and summary.source) and self._valid_glance(summary) is None
 
     def _valid_glance(self, summary: SessionSummary) -> Glance | None:
-        """The glance of the file; None if there is none for its present size. Appended lines keep it valid."""
+        """The glance of the file; None if there is none for its present size.
+
+        Appended lines keep it valid.
+        """
         from_head = self._known.get(sql_text(summary.path))
         if from_head is not None and (
             from_head.size == summary.size or (from_head.size < summary.size and summary.path.endswith(".jsonl"))

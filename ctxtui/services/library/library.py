@@ -43,7 +43,10 @@ _MAX_BESIDE_SCREEN: Final = 3
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times; `owned` are the files owned by running clients."""
+    """A session's summary from its file name and times.
+
+    `owned` are the files owned by running clients.
+    """
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
@@ -187,9 +190,9 @@ class SessionLibrary:
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files; also return how many are unread. New data is stored.
+        """Complete `summaries` from heads of files; also return how many are unread.
 
-        No reading begins after `seconds`.
+        New data is stored. No reading begins after `seconds`.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)

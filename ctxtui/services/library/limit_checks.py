@@ -46,7 +46,10 @@ NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording compared with limits, and maybe a baseline; `window` is that of its largest context."""
+    """A recording compared with limits, and maybe a baseline.
+
+    `window` is that of its largest context.
+    """
 
     name: str
     figures: Figures
@@ -83,7 +86,10 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session. Repeats, secrets and lost facts only if `limits` has a limit for them."""
+    """Compute the figures of a whole session.
+
+    Repeats, secrets and lost facts only if `limits` has a limit for them.
+    """
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     bill = make_bill(account.book, account.costs, account.misses().misses)

@@ -1,4 +1,7 @@
-"""Home's actions on sessions: import, title, tags, archive, delete, export, subscription. Recordings are only read."""
+"""Home's actions on sessions: import, title, tags, archive, delete, export, subscription.
+
+Recordings are only read.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ class SessionActions:
             yield store
 
     def _import(self, store: Store, summary: SessionSummary) -> str:
-        """Import the session, or update its copy, and return its id; nothing is done for one without a file."""
+        """Import the session, or update its copy, and return its id.
+
+        Nothing is done for one without a file.
+        """
         if not summary.path:
             return summary.stored
         from ctxtui.services.counting.pricing import make_call_pricer, prices_for
@@ -135,9 +141,10 @@ def mark_welcomed(settings: Settings) -> None:
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Record that a session was opened on a screen; True if none was before, so that the tips are shown.
+    """Record that a session was opened on a screen.
 
-    False if they are switched off, or the mark cannot be written: they would be shown every time.
+    True if none was before, so that the tips are shown. False if they are switched off, or the mark cannot be written:
+    they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
@@ -155,7 +162,10 @@ def _create_mark(settings: Settings, name: str) -> bool:
 
 
 def is_subscription(named: Named, settings: Settings) -> bool:
-    """Whether the session `named` is marked as paid by a subscription; False without a readable database."""
+    """Whether the session `named` is marked as paid by a subscription.
+
+    False without a readable database.
+    """
     path = database(settings.data_dir)
     if not path.exists() or (named.path is None and not named.stored):
         return False

@@ -236,7 +236,10 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """The parts of totals from each call; its model is the index in ``summary.models`` (-1: unknown)."""
+    """The parts of totals from each call.
+
+    Its model is the index in ``summary.models`` (-1: unknown).
+    """
     index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)

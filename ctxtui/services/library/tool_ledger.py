@@ -39,7 +39,10 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
 
 
 def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
-    """The tools of a session in its calls `ids`; `share` is the share of these calls in the session's cost."""
+    """The tools of a session in its calls `ids`.
+
+    `share` is the share of these calls in the session's cost.
+    """
     if not ids:
         return
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)

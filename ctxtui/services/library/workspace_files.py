@@ -1,4 +1,7 @@
-"""Finds text in a session that its files still hold. Files inside the session's directory only are read."""
+"""Finds text in a session that its files still hold.
+
+Files inside the session's directory only are read.
+"""
 
 from __future__ import annotations
 

@@ -94,9 +94,9 @@ class ServerFailed(CtxtuiError):
 
 
 class ServerConnection:
-    """The connection to `server`, for one event loop; `log` is the file for the server's standard error.
+    """The connection to `server`, for one event loop.
 
-    Cancelling a waiting call cancels it on the server too.
+    `log` is the file for the server's standard error. Cancelling a waiting call cancels it on the server too.
     """
 
     def __init__(self, server: McpServer, log: Path, *, key_over_http: bool = False) -> None:
@@ -134,7 +134,10 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """What a starting server waits for, since when, and its last line of output; "" for any other."""
+        """What a starting server waits for, since when, and its last line of output.
+
+        "" for any other.
+        """
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._log_suffix()}"

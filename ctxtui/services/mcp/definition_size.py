@@ -21,7 +21,10 @@ from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
-    """The size of one definition; `slack` is half of the 90 % interval of `tokens`, `bytes` of the minified JSON."""
+    """The size of one definition.
+
+    `slack` is half of the 90 % interval of `tokens`, `bytes` of the minified JSON.
+    """
 
     name: str
     tokens: float

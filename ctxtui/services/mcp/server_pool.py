@@ -68,10 +68,10 @@ class ServerPermissions:
 
 
 class ServerPool:
-    """The configured `servers` of a chat, for one event loop; `logs` is the folder of their logs.
+    """The configured `servers` of a chat, for one event loop.
 
-    `requested` are names or patterns, separated by spaces, of the servers to start ("": all enabled ones). Raises
-    `NotFound` for one that matches no server.
+    `logs` is the folder of their logs. `requested` are names or patterns, separated by spaces, of the servers to start
+    ("": all enabled ones). Raises `NotFound` for one that matches no server.
     """
 
     def __init__(
@@ -174,7 +174,10 @@ class ServerPool:
         return any(tool.name == name for connection in self.connections.values() for tool in connection.tools)
 
     def needs_permission(self, name: str) -> bool:
-        """True unless the configuration allows the tool; a server's claim that it is read-only is ignored."""
+        """True unless the configuration allows the tool.
+
+        A server's claim that it is read-only is ignored.
+        """
         tool = self._find_tool(name)
         allowed = self.connections[tool.server].server.allow
         return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)

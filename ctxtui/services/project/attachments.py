@@ -55,9 +55,9 @@ def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
 
 
 def mention_dropped_file(text: str) -> str:
-    """Convert the path that a terminal pastes for a dropped file into a mention; "" if there is no such file.
+    """Convert the path that a terminal pastes for a dropped file into a mention.
 
-    Terminals paste it quoted, with escaped blanks, or as ``file://``.
+    "" if there is no such file. Terminals paste it quoted, with escaped blanks, or as ``file://``.
     """
     plain = text.strip("'\"")
     name = unquote(plain.removeprefix("file://")) if plain.startswith("file://") else plain

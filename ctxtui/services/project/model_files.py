@@ -33,7 +33,10 @@ def is_model_file(name: str) -> bool:
 
 
 def file_window(path: Path) -> int:
-    """Read the context window of the model at `path`, in tokens. Raises `NotFound`, `Unreadable`."""
+    """Read the context window of the model at `path`, in tokens.
+
+    Raises `NotFound`, `Unreadable`.
+    """
     if path.is_dir():
         return _folder_window(path)
     try:

@@ -21,7 +21,10 @@ from ctxtui.tokens.models import ModelCard
 
 
 class ModelWindow(Struct, frozen=True):
-    """The context window of the model `name` in tokens; `usable` is the part to fill, `origin` the source."""
+    """The context window of the model `name` in tokens.
+
+    `usable` is the part to fill, `origin` the source.
+    """
 
     name: str
     card: ModelCard

@@ -43,7 +43,10 @@ class ProjectText(Struct):
 
 
 def read_project(root: Path, progress: ReadingProgress | None = None) -> ProjectText:
-    """Read the files below `root`, reporting to `progress`. Raises `NotFound` if it is no folder."""
+    """Read the files below `root`, reporting to `progress`.
+
+    Raises `NotFound` if it is no folder.
+    """
     if not root.is_dir():
         raise NotFound(f"no such folder: {root}" if not root.exists() else f"no folder: {root}")
     project = ProjectText(root.resolve())

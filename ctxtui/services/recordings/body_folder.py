@@ -53,7 +53,10 @@ def is_body_folder(path: Path) -> bool:
 
 
 def configured_folder() -> Path | None:
-    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None. Raises `BadConfig`."""
+    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None.
+
+    Raises `BadConfig`.
+    """
     name = _read_setting(
         tuple(sorted((key, text) for key, text in os.environ.items() if key.startswith((PREFIX, "HOME", "XDG"))))
     )
@@ -100,7 +103,10 @@ class BodyFolder:
         return not self._is_settled or self._seen != self._read_stamps()
 
     def list_sessions(self) -> list[str]:
-        """The ids of the sessions with requests here, in order of their first one; "" is for requests without an id."""
+        """The ids of the sessions with requests here, in order of their first one.
+
+        "" is for requests without an id.
+        """
         self._update()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._find_session(name) for name in requests))
@@ -212,7 +218,10 @@ def find_body_session(path: Path) -> BodySession | None:
 
 
 def find_transcript(session: str, folder: Path) -> Path | None:
-    """Find the transcript of `session` next to the folder of bodies or in clients' own folders; None if absent."""
+    """Find the transcript of `session` next to the folder of bodies or in clients' own folders.
+
+    None if absent.
+    """
     if not session:
         return None
     name = f"{session}.jsonl"

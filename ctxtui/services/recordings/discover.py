@@ -221,7 +221,10 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
 
 
 def _database_stamps(database: str) -> tuple[float, ...]:
-    """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
+    """Values that change with a database or its write-ahead log.
+
+    Raises `OSError` if there is no database.
+    """
     status = os.stat(database)
     try:
         log = os.stat(database + LOG)
@@ -404,10 +407,10 @@ def _cwd_in(head: bytes) -> str:
 
 
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """Yield recordings in the same order, with directories read from their files; parts of others are left out.
+    """Yield recordings in the same order, with directories read from their files.
 
-    Recordings that ran in or below one of `around` get the group ``here``. Each file's head is read when it is reached,
-    so take no more than needed.
+    Parts of others are left out. Recordings that ran in or below one of `around` get the group ``here``. Each file's
+    head is read when it is reached, so take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

@@ -95,7 +95,10 @@ def _files_to_open(folder: Path) -> list[Path]:
 
 
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below; a folder that is one recording instead of its files."""
+    """Yield the files in `folder` and below.
+
+    A folder that is one recording instead of its files.
+    """
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:

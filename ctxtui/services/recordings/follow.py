@@ -35,7 +35,10 @@ class FollowedNews(Struct, frozen=True):
 
 
 class _WatchedRecording(Struct):
-    """A followed recording; `due` is the time of its next check, `grew_at` when it last grew (monotonic seconds)."""
+    """A followed recording.
+
+    `due` is the time of its next check, `grew_at` when it last grew (monotonic seconds).
+    """
 
     loaded: Loaded
     due: float

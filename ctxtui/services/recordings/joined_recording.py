@@ -35,7 +35,10 @@ class JoinedPaths(Struct, frozen=True):
 
 
 def find_joined_paths(path: Path) -> JoinedPaths | None:
-    """The two recordings of a program, if `path` is one of them; None if ctxtui did not record it."""
+    """The two recordings of a program, if `path` is one of them.
+
+    None if ctxtui did not record it.
+    """
     folder, file = attached_dir(), os.path.abspath(path)
     if os.path.dirname(file) == str(folder):
         return JoinedPaths(path, _transcript_of(file))

@@ -42,7 +42,10 @@ class RunningClient(Struct, frozen=True):
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
-    """List the clients that ran within the last five seconds; empty where ``/proc`` cannot be read."""
+    """List the clients that ran within the last five seconds.
+
+    Empty where ``/proc`` cannot be read.
+    """
     return _cached_clients(proc, int(time.monotonic() // _CACHE_SECONDS))
 
 
@@ -75,7 +78,10 @@ def _read_client(proc: Path, number: str, boot_time: float) -> Iterator[RunningC
 
 
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package the first words of a command line name; None if they name none."""
+    """The client whose program or package the first words of a command line name.
+
+    None if they name none.
+    """
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]

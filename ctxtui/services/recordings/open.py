@@ -131,7 +131,10 @@ def load_usage(path: Path, *, own: str | None = None) -> Loaded:
 
 
 def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
-    """Take the whole first reading and return `loaded`. Raises `NoContext`, and the errors of reading."""
+    """Take the whole first reading and return `loaded`.
+
+    Raises `NoContext`, and the errors of reading.
+    """
     for batch in news:
         loaded.add_news(batch)
         if progress is not None:
@@ -156,7 +159,10 @@ def read_content(path: Path) -> bytes:
 
 
 def holds_context(path: Path) -> bool:
-    """Whether the file `path` holds model context; False if it cannot be read. Reads as much as needed."""
+    """Whether the file `path` holds model context; False if it cannot be read.
+
+    Reads as much as needed.
+    """
     try:
         loaded, news = open_recording(path)
         for batch in news:

@@ -122,7 +122,10 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around` and is not of `files`; None if there is none."""
+    """The newest stored session that ran in a directory of `around` and is not of `files`.
+
+    None if there is none.
+    """
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
@@ -171,7 +174,10 @@ def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> lis
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end. Raises the errors of `load` and of ctxtui's own database."""
+    """Read the located session to its end.
+
+    Raises the errors of `load` and of ctxtui's own database.
+    """
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:
             return Loaded(store.load(named.stored), named.stored)
@@ -196,7 +202,10 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The result for the first of `paths` that holds a context. Raises the first `NoContext` if none does."""
+    """The result for the first of `paths` that holds a context.
+
+    Raises the first `NoContext` if none does.
+    """
     first: CtxtuiError | None = None
     for path in paths:
         try:

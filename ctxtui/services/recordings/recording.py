@@ -98,7 +98,10 @@ class Loaded:
 
     @property
     def paths(self) -> list[Path]:
-        """The main file and the companions found so far; none for a stream, and for what is read again as a whole."""
+        """The main file and the companions found so far.
+
+        None for a stream, and for what is read again as a whole.
+        """
         return [tail.path for tail in self._reading.files()] if self._reading else []
 
     @property

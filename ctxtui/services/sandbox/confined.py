@@ -106,7 +106,10 @@ async def _import_changes(
 
 @asynccontextmanager
 async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
-    """Guard `root` while a command runs; yield the guarded files, and notes about files that were moved out."""
+    """Guard `root` while a command runs.
+
+    Yield the guarded files, and notes about files that were moved out.
+    """
     entering = asyncio.ensure_future(asyncio.to_thread(_begin_guard, root))
     notes: list[str] = []
 

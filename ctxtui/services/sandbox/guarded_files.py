@@ -51,9 +51,9 @@ def find_guarded(root: Path) -> GuardedFiles:
 
 
 def move_out_created(before: GuardedFiles) -> str:
-    """Move the guarded files that a command made to a temporary folder; return a sentence about them, or "".
+    """Move the guarded files that a command made to a temporary folder.
 
-    Links that they replaced are restored.
+    Return a sentence about them, or "". Links that they replaced are restored.
     """
     moved, failed = [], []
     aside = ""
@@ -112,7 +112,10 @@ def _walk_guarded(root: Path) -> Iterator[str]:
 
 
 def _linked_repository(path: Path, root: Path) -> Path | None:
-    """The folder inside `root` that a file or symlink ``.git`` points to; None if it points to none there."""
+    """The folder inside `root` that a file or symlink ``.git`` points to.
+
+    None if it points to none there.
+    """
     with suppress(OSError, ValueError):
         if is_repository(path.name) and not (path.is_dir() and not path.is_symlink()):
             text = "" if path.is_dir() else path.read_text("utf-8").removeprefix("gitdir:").strip()

@@ -88,7 +88,10 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export of the copy's state; return the command for it, to be run confined, too."""
+        """Prepare the export of the copy's state.
+
+        Return the command for it, to be run confined, too.
+        """
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -106,7 +109,10 @@ class RepositoryCopy:
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
     def import_changes(self) -> str:
-        """Import the changes that `export_command` exported; return why some could not be, or "". Blocks."""
+        """Import the changes that `export_command` exported; return why some could not be, or "".
+
+        Blocks.
+        """
         try:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no longer a repository")
@@ -270,7 +276,10 @@ def _with_folders(paths: Iterable[bytes]) -> set[bytes]:
 
 
 def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
-    """Copy the repository of the folder `root`; None if it has none. Blocks. Raises `CtxtuiError`."""
+    """Copy the repository of the folder `root`; None if it has none.
+
+    Blocks. Raises `CtxtuiError`.
+    """
     try:
         folders = find_repository(root)
         return RepositoryCopy(root, *folders, scratch, mounted=mounted) if folders else None
@@ -281,9 +290,9 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
 
 
 def find_repository(root: Path) -> tuple[Path, Path] | None:
-    """The git folders of the work tree `root`: its own, and the common one of all work trees; None if there are none.
+    """The git folders of the work tree `root`: its own, and the common one of all work trees.
 
-    A file ``.git`` counts only if the repository names the work tree too.
+    None if there are none. A file ``.git`` counts only if the repository names the work tree too.
     """
     own = common = root / ".git"
     if own.is_symlink():

@@ -68,7 +68,10 @@ def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], boo
 
 
 class SessionTexts(NamedTuple):
-    """The searchable `texts` of a session, or the `error` of reading it; `number` is that of the request."""
+    """The searchable `texts` of a session, or the `error` of reading it.
+
+    `number` is that of the request.
+    """
 
     number: int
     texts: Sequence[str] = ()

@@ -35,7 +35,10 @@ _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 class BlockFilter(Struct, frozen=True):
-    """Restricts hits to blocks of `categories`, and of tools with `tool` in their label; empty means any."""
+    """Restricts hits to blocks of `categories`, and of tools with `tool` in their label.
+
+    Empty means any.
+    """
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
@@ -80,9 +83,9 @@ class Searcher:
     def hits(
         self, sessions: Iterable[SessionSummary], report: Callable[[int], object] = lambda done: None
     ) -> Iterator[Hit]:
-        """Yield the blocks with hits, session by session; `report` gets the number of searched sessions before each.
+        """Yield the blocks with hits, session by session.
 
-        Raises `BadPattern`.
+        `report` gets the number of searched sessions before each. Raises `BadPattern`.
         """
         for number, hits in enumerate(self.by_session(sessions)):
             report(number)
@@ -140,7 +143,10 @@ class Searcher:
 
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """Whether a recording may hold a hit, by the bytes of its files; files of most formats cannot be judged."""
+    """Whether a recording may hold a hit, by the bytes of its files.
+
+    Files of most formats cannot be judged.
+    """
     if split_address(path)[1]:
         return True
     try:

@@ -59,7 +59,10 @@ class Pattern:
 
     @cached_property
     def literals(self) -> list[str]:
-        """Strings that every hit contains, apart from case; none for an expression with alternatives."""
+        """Strings that every hit contains, apart from case.
+
+        None for an expression with alternatives.
+        """
         if not self.regex:
             return [self.text]
         return [] if _BRANCHING.search(self.text) else [part for part in _JOINT.split(self.text) if part]

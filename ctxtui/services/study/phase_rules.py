@@ -29,7 +29,10 @@ def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[
 
 
 def _first_hit(rule: str) -> Search:
-    """A function that returns the first hit of the regular expression `rule` in a text, or "". Raises `BadPattern`."""
+    """A function that returns the first hit of the regular expression `rule` in a text, or "".
+
+    Raises `BadPattern`.
+    """
     pattern = Pattern(rule, regex=True)
 
     def search(text: str) -> str:

@@ -192,7 +192,10 @@ class Study:
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features(self, model: str, block: Block) -> Features | None:
-        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
+        """The features of a block outside of any context, as `model` counts it.
+
+        None while it is being counted.
+        """
         features = self._own.get((model, block.digest))
         if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
@@ -298,9 +301,9 @@ class Study:
             prefetch_new(self.book, self._counter)
 
     def count_new(self) -> bool:
-        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
+        """Count new blocks in the screen's thread if there are few.
 
-        False at once if another thread is counting.
+        True if everything is counted and learned then. False at once if another thread is counting.
         """
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False

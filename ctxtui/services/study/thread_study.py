@@ -99,7 +99,10 @@ class ThreadStudy:
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
+        """Find the events of the current calls, with the session's `misses`.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
@@ -109,7 +112,10 @@ class ThreadStudy:
         return True
 
     def find_loops(self) -> bool:
-        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
+        """Find the loops of the current calls and add them to the events.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._searched_calls or not calls:
             return False
@@ -129,7 +135,10 @@ class ThreadStudy:
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
+        """Track how long blocks stay, for up to `limit` further calls.
+
+        True if there was anything to do.
+        """
         with self.lock:
             before = self.lifetimes.done
             return self.lifetimes.advance(self.calls, limit) > before
@@ -173,7 +182,10 @@ class ThreadStudy:
                 self._add_spending(costs)
 
     def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up the prices of the priced calls; calls without a report or without a price add nothing."""
+        """Add up the prices of the priced calls.
+
+        Calls without a report or without a price add nothing.
+        """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
@@ -183,9 +195,9 @@ class ThreadStudy:
 
 
 class RecordingEnd:
-    """The end of a recording, read into `session` as if it began there; shown before the rest is read.
+    """The end of a recording, read into `session` as if it began there.
 
-    Its blocks are never counted: that takes a study of the whole recording.
+    Shown before the rest is read. Its blocks are never counted: that takes a study of the whole recording.
     """
 
     def __init__(self, session: Session, settings: Settings) -> None:

@@ -57,7 +57,10 @@ class IndexFiller:
         self._parent = os.getppid()
 
     def fill(self) -> int:
-        """Index sessions and return their number. Raises `CtxtuiError` if the database cannot be used."""
+        """Index sessions and return their number.
+
+        Raises `CtxtuiError` if the database cannot be used.
+        """
         library = SessionLibrary(self._settings, self._cwd)
         units = list_unindexed(self._settings, library.join_stored(library.list_fast()))
         # If the screen is killed, this child ends after its current session.

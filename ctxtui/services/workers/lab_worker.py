@@ -35,9 +35,9 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+    """The lab of the session `name`, counted once, with all variants tried so far.
 
-    Raises `CtxtuiError`.
+    For a `Worker`. Raises `CtxtuiError`.
     """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:

@@ -216,7 +216,10 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving])
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:
-    """The effect of clearing at the call of `cure` on it and on later calls; None as in `EditedThread.calls_under`."""
+    """The effect of clearing at the call of `cure` on it and on later calls.
+
+    None as in `EditedThread.calls_under`.
+    """
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context

@@ -86,7 +86,10 @@ FINDINGS: Final = Report(
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on the findings of `thread` up to call `number` (from 1); `edits` are those of its log."""
+    """The report on the findings of `thread` up to call `number` (from 1).
+
+    `edits` are those of its log.
+    """
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 

@@ -24,7 +24,10 @@ BUSY_SECONDS: Final = 10.0
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Connect to the file `path`, created if needed. Raises `Unreadable` if it is a folder or cannot be written."""
+    """Connect to the file `path`, created if needed.
+
+    Raises `Unreadable` if it is a folder or cannot be written.
+    """
     _check_no_folder(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     make_private(path)
@@ -56,7 +59,10 @@ def make_private(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Connect without changing the database. Raises `NotFound` without the file `path`, `Unreadable` for a folder."""
+    """Connect without changing the database.
+
+    Raises `NotFound` without the file `path`, `Unreadable` for a folder.
+    """
     _check_no_folder(path)
     if not path.is_file():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")

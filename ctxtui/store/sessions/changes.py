@@ -54,7 +54,10 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session; notes on it stay, without their quotes. Cached summaries of its files go, too."""
+    """Delete a session; notes on it stay, without their quotes.
+
+    Cached summaries of its files go, too.
+    """
     with writing(conn):
         key, id_ = find(conn, prefix)
         refuse_in_use(conn, id_)

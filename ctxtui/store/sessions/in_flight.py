@@ -74,7 +74,10 @@ class EventRow(NamedTuple):
 
 
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
-    """Group consecutive `events` of one call, kind and thread into rows; of `SLOTS` only the last counts."""
+    """Group consecutive `events` of one call, kind and thread into rows.
+
+    Of `SLOTS` only the last counts.
+    """
     for (call, kind, thread), together in groupby(events, _LINE):
         timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:

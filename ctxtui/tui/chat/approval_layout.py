@@ -43,7 +43,10 @@ class ApprovalLayout:
         return self.approval is not None and self._last is not None and self._last[1] == self._room
 
     def take_answered_call(self) -> ToolCall | None:
-        """Return the waiting call, which the user has answered, and forget its layout; None if none is laid out."""
+        """Return the waiting call, which the user has answered, and forget its layout.
+
+        None if none is laid out.
+        """
         call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None
@@ -54,7 +57,10 @@ class ApprovalLayout:
         return max(20, self._access.width - 2)
 
     def lay_out(self) -> None:
-        """Lay out the content of the waiting call; a change of a file in a worker, since it may be large."""
+        """Lay out the content of the waiting call.
+
+        A change of a file in a worker, since it may be large.
+        """
         call, runner, room = self.waiting_call, self._host.runner, self._room
         planned = runner.plan_of(call) if call is not None and runner is not None else None
         if call is None or planned is None:

@@ -131,7 +131,10 @@ class FiguresController(ChatController):
             self.panels.transcript.redraw()
 
     async def judge(self, draft: Draft) -> str:
-        """Return why a rule holds the drafted request, or ""; without such rules, forecast in the background."""
+        """Return why a rule holds the drafted request, or "".
+
+        Without such rules, forecast in the background.
+        """
         from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings

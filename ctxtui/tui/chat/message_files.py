@@ -22,7 +22,10 @@ _NAME_CELLS = 24
 
 
 class MessageFiles:
-    """The files named in the message being typed; `changed` is called when their `description` changes."""
+    """The files named in the message being typed.
+
+    `changed` is called when their `description` changes.
+    """
 
     def __init__(self, host: Host, access: ScreenAccess, changed: Callable[[], object]) -> None:
         self._host = host

@@ -40,7 +40,10 @@ class ChatModelAccess:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the choice of the chat's model, or before there is one, of the call's; None without either."""
+        """Return the choice of the chat's model, or before there is one, of the call's.
+
+        None without either.
+        """
         from ctxtui.services.chat.model_summary import parse_choice
 
         model = self._host.chat_model

@@ -441,7 +441,10 @@ class TalkController(ChatController):
 
 
 def _describe_headroom(limits: Sequence[Headroom], now: float) -> Spans:
-    """The tightest of `limits`, which comes first, if less than half of it is left; `now` in Unix seconds."""
+    """The tightest of `limits`, which comes first, if less than half of it is left.
+
+    `now` in Unix seconds.
+    """
     if not limits or limits[0].share >= 0.5:
         return []
     tightest = limits[0]

@@ -193,7 +193,10 @@ class ChatScreen(SessionScreen):
         return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
-        """Leave the prompt. From a message, ask about a waiting tool or else clear the marks instead."""
+        """Leave the prompt.
+
+        From a message, ask about a waiting tool or else clear the marks instead.
+        """
         if not (self.talk.is_talking and (self.talk.ask_permission_now() or self.state.unmark())):
             super().leave_prompt()
 

@@ -119,7 +119,10 @@ class ServersController(ChatController):
     # Offering
 
     async def _change_tools(self, server: ServerConnection, on: bool) -> None:
-        """Add (`on`) or remove a server's tools; ask first whether it may start if it has no permission."""
+        """Add (`on`) or remove a server's tools.
+
+        Ask first whether it may start if it has no permission.
+        """
         pool = self._pool
         assert pool is not None
         if on and not pool.permissions.is_allowed(server.server):
@@ -143,7 +146,10 @@ class ServersController(ChatController):
         self.access.push(StartServerScreen(server.server), on_answer)
 
     async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
-        """Start a server whose tools are added (`on`), as only then they are known; ask, showing the effect."""
+        """Start a server whose tools are added (`on`), as only then they are known.
+
+        Ask, showing the effect.
+        """
         pool, name = self._pool, server.server.name
         assert pool is not None
         if on:

@@ -15,7 +15,10 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class ChatState(InspectorState):
-    """The chat that `source` hosts; the view follows it (`is_following`) until the user moves away."""
+    """The chat that `source` hosts.
+
+    The view follows it (`is_following`) until the user moves away.
+    """
 
     source: ChatSource
 

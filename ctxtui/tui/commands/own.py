@@ -74,7 +74,10 @@ def _set_keys(command: type[Command], keys: tuple[str, ...], by_id: Mapping[str,
 
 
 def _key_name(key: str, place: str) -> str:
-    """Return Textual's name of a key written as one character, as ``^x``, or by its name. Raises `BadConfig`."""
+    """Return Textual's name of a key written as one character, as ``^x``, or by its name.
+
+    Raises `BadConfig`.
+    """
     key = key.strip()
     if len(key) == 2 and key.startswith("^"):
         key = f"ctrl+{key[1].lower()}"

@@ -58,7 +58,10 @@ def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
 
 
 class ExplainScreen(Dialog[str]):
-    """Explains one spot of `screen` at a time; closes with the word to look up in the help, if any."""
+    """Explains one spot of `screen` at a time.
+
+    Closes with the word to look up in the help, if any.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,shift+tab", "go(-1, 0)", show=False),

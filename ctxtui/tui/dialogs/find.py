@@ -1,4 +1,7 @@
-"""Search for a text in all sessions, in a separate process. Hits are listed as they are found."""
+"""Search for a text in all sessions, in a separate process.
+
+Hits are listed as they are found.
+"""
 
 from __future__ import annotations
 

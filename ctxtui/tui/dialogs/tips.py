@@ -37,7 +37,10 @@ def _free_cell(line: str) -> int:
 
 
 class TipsScreen(Dialog[None]):
-    """The tips over the `screen` below. A key that is not one of theirs closes them and acts below."""
+    """The tips over the `screen` below.
+
+    A key that is not one of theirs closes them and acts below.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(_NEXT, "step(1)", show=False),
@@ -104,7 +107,10 @@ class TipsScreen(Dialog[None]):
         self._show()
 
     async def on_key(self, event: events.Key) -> None:
-        """Go to the tip of a number; close the tips and act on the screen below for a key not bound here."""
+        """Go to the tip of a number.
+
+        Close the tips and act on the screen below for a key not bound here.
+        """
         if self.is_current and event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
             event.stop()
             self._index = int(event.key) - 1

@@ -30,7 +30,10 @@ class OrderChanged(Message):
 
 
 class Browser(Vertical):
-    """Shows entries and holds the requested order, `list_order`. `home` is the folder that is written ``~``."""
+    """Shows entries and holds the requested order, `list_order`.
+
+    `home` is the folder that is written ``~``.
+    """
 
     DEFAULT_CSS = """
     Browser { height: 1fr; }

@@ -50,7 +50,10 @@ class ReadingDone(Message):
 
 
 class ReadingQueue:
-    """The sessions still to be read. The screen adds them; iterating, in a worker thread, removes them."""
+    """The sessions still to be read.
+
+    The screen adds them; iterating, in a worker thread, removes them.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -68,7 +68,10 @@ class HeaderLine(Still):
 
 
 class WhyLine(Board):
-    """The main reasons for the size of the context, in one line; Enter or a click goes to the blocks."""
+    """The main reasons for the size of the context, in one line.
+
+    Enter or a click goes to the blocks.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
     DEFAULT_CSS = "WhyLine { height: 1; }"
@@ -167,7 +170,10 @@ class ViewBoard(Board, Generic[T]):
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
-    """Composition of the context. A click on a category filters, one on the residual opens it, as does Enter."""
+    """Composition of the context.
+
+    A click on a category filters, one on the residual opens it, as does Enter.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 

@@ -61,7 +61,10 @@ class CallsBoard(Board, can_focus=True):
             self.redraw()
 
     def show(self, make_content: Callable[[int, int], StripContent]) -> None:
-        """Show other calls, or the cursor on another one; `make_content` takes the strip's and pane's width."""
+        """Show other calls, or the cursor on another one.
+
+        `make_content` takes the strip's and pane's width.
+        """
         self._make_content, previous = make_content, (self._strip, self._range, self._legend)
         self._update()
         if previous != (self._strip, self._range, self._legend):

@@ -233,7 +233,10 @@ class ContextEdits:
     # What comes of it
 
     def staged_pane_of(self, scene: Scene) -> StagedPane | None:
-        """Return the effect of the thread's edits on a context; None without edits, or until it is read."""
+        """Return the effect of the thread's edits on a context.
+
+        None without edits, or until it is read.
+        """
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None

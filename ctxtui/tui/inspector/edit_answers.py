@@ -1,4 +1,7 @@
-"""Messages of editing keys, shown once their figures are counted. Edits without effect are withdrawn."""
+"""Messages of editing keys, shown once their figures are counted.
+
+Edits without effect are withdrawn.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An answer being received at the end of the transcript. Each frame paints only new lines, usually one."""
+"""An answer being received at the end of the transcript.
+
+Each frame paints only new lines, usually one.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,10 @@ def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
 def _typing(
     facts: frozenset[str], available: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
 ) -> Iterator[Key]:
-    """Yield the keys that are not letters while a line is typed in; only `esc` for a `choice` of keys."""
+    """Yield the keys that are not letters while a line is typed in.
+
+    Only `esc` for a `choice` of keys.
+    """
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")

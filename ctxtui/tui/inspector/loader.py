@@ -127,7 +127,10 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known. With `done` a round of work ended; low-priority figures may follow with another."""
+    """More figures are known.
+
+    With `done` a round of work ended; low-priority figures may follow with another.
+    """
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
@@ -286,7 +289,10 @@ class SessionLoader:
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work and, while the session grows, for the next round; count new blocks meanwhile."""
+        """Wait for work and, while the session grows, for the next round.
+
+        Count new blocks meanwhile.
+        """
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()

@@ -294,7 +294,10 @@ class Panels:
             self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _thread_rows(self, study: Study) -> list[threads.ThreadRow]:
-        """Return the rows of the threads pane and start pricing all threads; nothing on narrow screens."""
+        """Return the rows of the threads pane and start pricing all threads.
+
+        Nothing on narrow screens.
+        """
         if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
             return []
         for id_ in list(study.session.threads):

@@ -17,9 +17,9 @@ NOT_LOADED: Final = "Only the end of the session is loaded yet; this key needs a
 
 
 def save_cursor(transcript: Transcript) -> Callable[[], None]:
-    """Save cursor row, its line of the view, and open rows; return a function that restores them.
+    """Save cursor row, its line of the view, and open rows.
 
-    It does nothing if the rows do not match.
+    Return a function that restores them. It does nothing if the rows do not match.
     """
     data = transcript.data
     if data is None or not data.count:

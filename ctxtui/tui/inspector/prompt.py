@@ -14,7 +14,10 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class SessionPrompt(PromptLine):
-    """Asks and shows messages on `edit`, and returns the focus to `pane`; `hint` is shown without a message."""
+    """Asks and shows messages on `edit`, and returns the focus to `pane`.
+
+    `hint` is shown without a message.
+    """
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
         super().__init__(edit, self._open, self._close_line)

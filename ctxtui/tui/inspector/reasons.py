@@ -45,7 +45,10 @@ class Reasons:
         self.subject, self.cut = subject, cut
 
     def describe(self, scene: Scene, path: Sequence[int], composition: Composition, staged: int = 0) -> WhySoBig:
-        """Return what is known of the context shown; `staged` is the number of tokens that edits free already."""
+        """Return what is known of the context shown.
+
+        `staged` is the number of tokens that edits free already.
+        """
         here = self.subject is not None and self.subject[:2] == (scene.thread, scene.head)
         # A cut for other edits does not apply to the present ones.
         anew = here and self.subject != self.shown

@@ -118,7 +118,10 @@ class Sides:
         return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool, colour: bool) -> list[Span]:
-        """Return the range of calls in view with their cost, and a legend for `ghosts`; empty for one call."""
+        """Return the range of calls in view with their cost, and a legend for `ghosts`.
+
+        Empty for one call.
+        """
         if len(thread_study.calls) < 2:
             return []
         first, last, money = window.first, window.last + 1, ""

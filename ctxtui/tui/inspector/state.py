@@ -1,4 +1,7 @@
-"""State of an inspector: the session, the call and the view. Only its methods change it, except `list_positions`."""
+"""State of an inspector: the session, the call and the view.
+
+Only its methods change it, except `list_positions`.
+"""
 
 from __future__ import annotations
 

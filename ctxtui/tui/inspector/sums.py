@@ -15,7 +15,10 @@ _LINE = 1_000
 
 
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
-    """Return the arithmetic of the figures in line `line` of a pane; `count` is the thread's number of calls."""
+    """Return the arithmetic of the figures in line `line` of a pane.
+
+    `count` is the thread's number of calls.
+    """
     scene = panels.scene
     sentences = {"call": f"Call {scene.number:,} of {count:,} is shown."} if scene is not None else {}
     if panels.context.content is not None:

@@ -210,7 +210,10 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             self.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def accept(self) -> None:
-        """Show the blocks that the row would change; if none would, stage its edits at once, which says so."""
+        """Show the blocks that the row would change.
+
+        If none would, stage its edits at once, which says so.
+        """
         row = self.pane.row
         if row is None:
             return
@@ -253,7 +256,10 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that a `suggestion` would change; closes with True if its edits are to be staged."""
+    """The blocks that a `suggestion` would change.
+
+    Closes with True if its edits are to be staged.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
     heading, empty_text = "what would go", "No block of this context would change."

@@ -22,7 +22,10 @@ class Keep(Command):
 
 
 class BreaksScreen(ListScreen[Quote | Lost, Edit]):
-    """Shows `quotes` and `lost`; closes with the edit that `keep` makes of a literal, None if no summary lost it."""
+    """Shows `quotes` and `lost`.
+
+    Closes with the edit that `keep` makes of a literal, None if no summary lost it.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (Keep,)
     heading, loads_at_once, inset = "what it breaks", True, 0

@@ -153,7 +153,10 @@ class DiffScreen(PageScreen[DiffList, Change]):
         self.pane.move_to(next((row for row in range(len(diff.rows)) if self._depth(diff, row) >= self._block), 0))
 
     def _depth(self, diff: DiffList, row: int) -> int:
-        """Return the position of a row's block in its context, from 1 with the headers; 0 for no block."""
+        """Return the position of a row's block in its context, from 1 with the headers.
+
+        0 for no block.
+        """
         change, tree = diff.change(row), diff.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0

@@ -1,4 +1,7 @@
-"""The edit log: every action on a context with author and time. Single edits can be taken back."""
+"""The edit log: every action on a context with author and time.
+
+Single edits can be taken back.
+"""
 
 from __future__ import annotations
 
@@ -76,5 +79,8 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """Return the id of the entry; None if it applied edits or let them wait, which cannot be taken back."""
+        """Return the id of the entry.
+
+        None if it applied edits or let them wait, which cannot be taken back.
+        """
         return [row.edit.id] if row.edit.kind not in (APPLY, WAIT) else None

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class SummaryChange(NamedTuple):
-    """The summary as the user changed it. Next, show the fact `shown`, edit the text (`edits`), or neither."""
+    """The summary as the user changed it.
+
+    Next, show the fact `shown`, edit the text (`edits`), or neither.
+    """
 
     summary: str
     shown: CompactionAction | None = None
@@ -94,7 +97,10 @@ class SummaryBoard(Board):
 
 
 class HeldCompactionScreen(FactList[SummaryChange]):
-    """The losses of a held `summary` of `thread`; the result has the summary as the user changed it."""
+    """The losses of a held `summary` of `thread`.
+
+    The result has the summary as the user changed it.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowHeldFact, KeepFact, BetterHeldSummary, EditSummary, LostOrKeptFacts,

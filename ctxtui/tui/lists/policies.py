@@ -59,7 +59,10 @@ class AboutBoard(Board):
 
 
 class PoliciesScreen(ListScreen[Proposed, Proposed]):
-    """Lists the effects that `proposals` computes, row by row; closes with the row to stage or take back."""
+    """Lists the effects that `proposals` computes, row by row.
+
+    Closes with the row to stage or take back.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)
     heading, empty_text = "policies", "There are no policies."

@@ -45,7 +45,10 @@ _SIGNS: Final[dict[tuple[str, str], str]] = {
 
 
 class _Letters(dict[int, str]):
-    """Replacement of each character seen so far; `keep_wide` keeps text that every terminal draws alike."""
+    """Replacement of each character seen so far.
+
+    `keep_wide` keeps text that every terminal draws alike.
+    """
 
     def __init__(self, keep_wide: bool) -> None:
         super().__init__({ord(glyph): letter for glyph, letter in _TABLE.items()})
@@ -67,9 +70,10 @@ _KEEPING, _STRICT = _Letters(keep_wide=True), _Letters(keep_wide=False)
 
 
 def translate(text: str, style: str = "", *, keep_wide: bool = False) -> str:
-    """Return `text` in ASCII, of the same width; `style` decides between a call and an arrow (``→``).
+    """Return `text` in ASCII, of the same width.
 
-    `keep_wide` keeps letters of other scripts, for a terminal that takes UTF-8 but draws ambiguous glyphs wide.
+    `style` decides between a call and an arrow (``→``). `keep_wide` keeps letters of other scripts, for a terminal that
+    takes UTF-8 but draws ambiguous glyphs wide.
     """
     if text.isascii():
         return text

@@ -142,7 +142,10 @@ def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) 
 
 
 def ascii_needed(setting: str, encoding: str | None) -> bool:
-    """Whether to write ASCII only; `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
+    """Whether to write ASCII only.
+
+    `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``.
+    """
     if setting != "auto":
         return setting == "ascii"
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
@@ -184,7 +187,10 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 
 
 def look_of(app: App[Any]) -> Look:
-    """Return how `app` paints now; a foreign theme paints with its own variables where it has ours."""
+    """Return how `app` paints now.
+
+    A foreign theme paints with its own variables where it has ours.
+    """
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:
         theme = app.current_theme

@@ -16,10 +16,10 @@ from ctxtui.views.text.span import Spans
 
 
 class Board(Still):
-    """A titled pane that draws itself whole. A subclass implements `draw`, and calls `redraw` for new data.
+    """A titled pane that draws itself whole.
 
-    `title` "" means no rule. `join` is the rule's first character at the start of a column (``├``, ``┬``); then an edge
-    ``│`` runs down the pane's first column.
+    A subclass implements `draw`, and calls `redraw` for new data. `title` "" means no rule. `join` is the rule's first
+    character at the start of a column (``├``, ``┬``); then an edge ``│`` runs down the pane's first column.
     """
 
     ALLOW_SELECT = False

@@ -72,7 +72,10 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` that are not in `right`, until one does not fit, then `out`; `right` at the right end."""
+    """Place `keys` that are not in `right`, until one does not fit, then `out`.
+
+    `right` at the right end.
+    """
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]

@@ -56,7 +56,10 @@ class Pane(ScrolledRows, can_focus=True):
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """Reload rows from `start` on; the cursor goes to row `cursor` (None: stays), or as near as possible."""
+        """Reload rows from `start` on.
+
+        The cursor goes to row `cursor` (None: stays), or as near as possible.
+        """
         super().reload(start)
         self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:

@@ -192,7 +192,10 @@ class ScrolledRows(Board):
         return ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the row that stays at the top, as a heading, while `index` is first in view; None: none does."""
+        """Return the row that stays at the top, as a heading, while `index` is first in view.
+
+        None: none does.
+        """
         return None
 
     def render_sticky(self, index: int, width: int) -> Spans:
@@ -205,7 +208,10 @@ class ScrolledRows(Board):
     # The data changed
 
     def reload(self, start: int = 0) -> None:
-        """Reload rows from `start` on, whose number may have changed; the view keeps its rows if possible."""
+        """Reload rows from `start` on, whose number may have changed.
+
+        The view keeps its rows if possible.
+        """
         if start <= 0:
             self._strips.clear()
         else:

@@ -58,7 +58,10 @@ def numbered_lines(text: str, hint: str, highlight: Highlight | None) -> Iterato
 
 
 def _split_numbers(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield number and safe text of each line; "" for the rest of a long line, None without a number."""
+    """Yield number and safe text of each line.
+
+    "" for the rest of a long line, None without a number.
+    """
     for line in text.removesuffix("\n").split("\n") if text else ():
         match = _CAT_N.match(line)
         number, code = (match[1], match[2]) if match else (None, line)

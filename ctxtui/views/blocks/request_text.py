@@ -61,7 +61,10 @@ def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
 
 
 def _unchanged_lines(lines: Sequence[Spans], start: int, end: int, *, ends: bool = False) -> list[Spans]:
-    """The unchanged lines next to a difference, and a count of the others; `ends`: no difference follows."""
+    """The unchanged lines next to a difference, and a count of the others.
+
+    `ends`: no difference follows.
+    """
     first = min(end, start + (CONTEXT_LINES if start else 0))
     last = end if ends else max(first, end - CONTEXT_LINES)
     leading, trailing = lines[start:first], lines[last:end]

@@ -76,7 +76,10 @@ def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossary: Glossary) -> list[Spot]:
-    """Find all spots of a screen with text `lines`, top to bottom; later `panes` cover earlier ones."""
+    """Find all spots of a screen with text `lines`, top to bottom.
+
+    Later `panes` cover earlier ones.
+    """
     spots_by_position: dict[tuple[int, int], Spot] = {}
     column_heads: list[_Match] = []
     for pane, region in panes:

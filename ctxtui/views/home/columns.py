@@ -177,7 +177,10 @@ def least_cost(s: SessionSummary) -> float | None:
 
 
 def format_least_cost(s: SessionSummary) -> str:
-    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for one that ctxtui wrote and no client continued."""
+    """The cost as text: ``$8.03``, ``≥$8.03``.
+
+    ``–`` for one that ctxtui wrote and no client continued.
+    """
     if s.is_made:
         return numbers.NOT_APPLICABLE
     return numbers.least(least_cost(s), s.cost_usd is None).replace(" ", "")
@@ -356,7 +359,10 @@ def sum_at(summary: SessionSummary, width: int, x: int) -> str:
 
 
 def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
-    """One session in `width` cells; `now` in Unix seconds, `home` is the folder written as ``~``."""
+    """One session in `width` cells.
+
+    `now` in Unix seconds, `home` is the folder written as ``~``.
+    """
     if summary.known and summary.error:
         return merged([Span("▸ " if cursor else "  ", "accent"), *_unreadable(summary, width, now)])
     return merged(TABLE.draw(HomeRow(summary, now, cursor, home), width, here=cursor))

@@ -62,7 +62,10 @@ def composition_notes(s: SessionSummary) -> list[Span]:
 
 
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
-    """Categories at the peak in prompt order; the smallest share one row if `height` is too small."""
+    """Categories at the peak in prompt order.
+
+    The smallest share one row if `height` is too small.
+    """
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
@@ -178,7 +181,10 @@ def _without_subagents(s: SessionSummary) -> list[Span]:
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
-    """The strip of the calls with their marks, then texts of the session; at most `height` lines."""
+    """The strip of the calls with their marks, then texts of the session.
+
+    At most `height` lines.
+    """
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
     if s.error:

@@ -175,7 +175,10 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
 
 
 def _session_cost(content: Header, room: int) -> list[Span]:
-    """Cost of all threads, and the number of subagents; empty without other threads or known costs."""
+    """Cost of all threads, and the number of subagents.
+
+    Empty without other threads or known costs.
+    """
     totals = content.totals
     if totals is None or not totals.is_split or not content.priced:
         return []

@@ -16,7 +16,10 @@ _TOKENS_END = 17
 
 
 def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """Number and cost of the run's refreshes, and its limit if there is space; amber if it has stopped."""
+    """Number and cost of the run's refreshes, and its limit if there is space.
+
+    Amber if it has stopped.
+    """
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",

@@ -106,7 +106,10 @@ def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` (from 0) from the bottom; small parts are merged with a neighbour."""
+    """One cell of a column, `row` (from 0) from the bottom.
+
+    Small parts are merged with a neighbour.
+    """
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:

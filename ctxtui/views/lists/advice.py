@@ -34,7 +34,10 @@ def _policy_name(name: str) -> str:
 
 
 def command(piece: Advice, name: str, place: str = "") -> str:
-    """The command line that applies `piece` to session `name`; `place` comes from `place_options`."""
+    """The command line that applies `piece` to session `name`.
+
+    `place` comes from `place_options`.
+    """
     return f"ctxtui curate {shlex.quote(name)}{place} --after {piece.options()}"
 
 

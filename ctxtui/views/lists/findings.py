@@ -71,7 +71,10 @@ def _shorten_name(name: str) -> str:
 
 
 def format_savings(priced: PricedFinding) -> str:
-    """Savings over the calls ahead: money, else tokens a call; ``warning`` for one that saves nothing."""
+    """Savings over the calls ahead: money, else tokens a call.
+
+    ``warning`` for one that saves nothing.
+    """
     if priced.finding.warning:
         return "warning"
     if priced.saves is not None:

@@ -283,7 +283,10 @@ def _body(
 def _letter_at(
     mask: braille.Mask, before: Sequence[braille.Mask], wide: int, number: int, used_cells: set[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Position of a letter on its curve that no curve in front covers; later curves further right."""
+    """Position of a letter on its curve that no curve in front covers.
+
+    Later curves further right.
+    """
     preferred_column = (number * 2 + 5) * wide // 16 % max(1, wide)
     for column in sorted(range(wide), key=lambda x: abs(x - preferred_column)):
         for y, row in enumerate(mask):

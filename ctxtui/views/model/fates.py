@@ -48,7 +48,10 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order; `whole`: all are counted."""
+    """Fates of changed blocks, `by_node` in order of the changes.
+
+    `steps` in prompt order; `whole`: all are counted.
+    """
 
     by_node: dict[int, Fate]
     steps: list[Step]

@@ -52,7 +52,10 @@ _MOCHA: Final = rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$
 
 
 def describe_test_run(text: str) -> str:
-    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``); "" if there is none."""
+    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``).
+
+    "" if there is none.
+    """
     tail = text[-SEARCHED_TAIL_CHARS:]
     if "\x1b[" in tail:
         tail = _SGR.sub("", tail)

@@ -113,7 +113,10 @@ class Scene(Struct, frozen=True):
 
 
 def calls_of(session: Session, thread: str) -> list[Call]:
-    """The calls of a thread; without any, one made of its recorded blocks, so that it can be shown."""
+    """The calls of a thread.
+
+    Without any, one made of its recorded blocks, so that it can be shown.
+    """
     calls = session.thread_calls(thread)
     if calls:
         return calls

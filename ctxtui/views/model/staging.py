@@ -152,7 +152,10 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message header that counts with the first part at `position`; it stays if that changes."""
+        """Tokens of the message header that counts with the first part at `position`.
+
+        It stays if that changes.
+        """
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0

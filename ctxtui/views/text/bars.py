@@ -20,7 +20,10 @@ def _cells(value: float, scale: float, room: int) -> float:
 
 
 def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
-    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``; less than half a cell is `tiny`."""
+    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``.
+
+    Less than half a cell is `tiny`.
+    """
     filled = _cells(value, scale, room)
     if filled <= 0 or room <= 0:
         return ""
@@ -45,7 +48,10 @@ def progress(done: int, total: int, room: int) -> list[Span]:
 
 
 def staged(remaining: float, freed: float, scale: float, room: int, style: str) -> list[Span]:
-    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded; `style` is for the kept part."""
+    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded.
+
+    `style` is for the kept part.
+    """
     whole = line(remaining + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])

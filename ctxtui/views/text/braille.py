@@ -25,7 +25,10 @@ def curve(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> Mask:
-    """The dots of a line through `points` (ascending x) in `width` x `height` cells; outside values are clamped."""
+    """The dots of a line through `points` (ascending x) in `width` x `height` cells.
+
+    Outside values are clamped.
+    """
     mask = [[0] * width for _ in range(height)]
     if width <= 0 or height <= 0:
         return mask

@@ -82,7 +82,10 @@ def width(text: str) -> int:
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """Index of the first character from `start` on that does not fit in `room` cells; else the length."""
+    """Index of the first character from `start` on that does not fit in `room` cells.
+
+    Else the length.
+    """
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -127,7 +130,10 @@ def fit(text: str, room: int) -> str:
 
 
 def ends(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else without its middle; most of the end is kept, for paths."""
+    """`text` if it fits in `room` cells, else without its middle.
+
+    Most of the end is kept, for paths.
+    """
     if width(text) <= room:
         return text
     last = tail(text, (room - 1) * 2 // 3)

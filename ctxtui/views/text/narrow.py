@@ -9,7 +9,10 @@ from ctxtui.views.text.span import Span, Spans, width
 
 
 def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
-    """Figures with their signs in one line; without blanks between them if they do not fit in `room` cells."""
+    """Figures with their signs in one line.
+
+    Without blanks between them if they do not fit in `room` cells.
+    """
     for gap in (" ", ""):
         line = [Span(" ")]
         for sign, figure in parts:

@@ -122,7 +122,10 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def ago(seconds: float | None) -> str:
-    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``; None is ``?``."""
+    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``.
+
+    None is ``?``.
+    """
     if seconds is None or not math.isfinite(seconds):
         return NOT_YET
     whole = max(0, math.floor(seconds))

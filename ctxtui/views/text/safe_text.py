@@ -40,7 +40,10 @@ _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
 
 @cache
 def unsafe_pattern() -> re.Pattern[str]:
-    """Pattern of a character that is never drawn as it is; tab, newline and return are not among them."""
+    """Pattern of a character that is never drawn as it is.
+
+    Tab, newline and return are not among them.
+    """
     return re.compile(_UNSAFE)
 
 

@@ -137,7 +137,10 @@ def of_note(note: Note) -> Span:
 
 
 def category(name: str) -> Sign:
-    """The sign of a category by its name in `core` (``tool_call``); else that of unrecorded content."""
+    """The sign of a category by its name in `core` (``tool_call``).
+
+    Else that of unrecorded content.
+    """
     return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 
 

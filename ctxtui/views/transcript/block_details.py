@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def details(
     scene: Scene, node: int, lifetimes: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
-    """The detail lines for `node`'s block; empty if nothing is known yet, or for rules and inserts."""
+    """The detail lines for `node`'s block.
+
+    Empty if nothing is known yet, or for rules and inserts.
+    """
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
 

@@ -32,7 +32,10 @@ def highlight(spans: Spans, find: Find) -> Spans:
 
 
 def highlight_ranges(spans: Spans, spots: Spots, here: int | None) -> Spans:
-    """Highlight the characters `spots` (left to right) in `spans`; number `here` is the current hit."""
+    """Highlight the characters `spots` (left to right) in `spans`.
+
+    Number `here` is the current hit.
+    """
     if not spots:
         return spans
     out: list[Span] = []
@@ -54,7 +57,10 @@ def highlight_ranges(spans: Spans, spots: Spots, here: int | None) -> Spans:
 
 
 class HitList(Sequence[HitAt]):
-    """The hits of the blocks at `nodes`, in row order; `spots` has those of each block by digest."""
+    """The hits of the blocks at `nodes`, in row order.
+
+    `spots` has those of each block by digest.
+    """
 
     def __init__(self, tree: Tree, nodes: Iterable[int], spots: Mapping[str, Spots]) -> None:
         self._spots = spots

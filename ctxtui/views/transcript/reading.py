@@ -99,11 +99,17 @@ class Reading:
         return self._find(self._calls, index, range(index - 1, max(-1, index - SEARCHED_ROWS), -1), _CALL)
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`; None if it is not near below, or not there yet."""
+        """The node of the result of the call in row `index`.
+
+        None if it is not near below, or not there yet.
+        """
         return self._find(self._results, index, range(index + 1, min(self._rows.count, index + SEARCHED_ROWS)), _RESULT)
 
     def _find(self, matches: dict[int, int], index: int, places: range, category: int) -> int | None:
-        """Find the other half of the call or result in row `index`; a large block has no id until it is read."""
+        """Find the other half of the call or result in row `index`.
+
+        A large block has no id until it is read.
+        """
         tree, entry = self._rows.readings.tree, self._rows.entry(index)
         if entry not in matches and (call_id := self._id(entry)):
             for candidate in map(self._rows.entry, places):

@@ -37,7 +37,10 @@ class MomentPrice(Struct, frozen=True):
 
 
 class WaitingEdits(Struct, frozen=True):
-    """Number of edits that wait for a `moment` (the name of a price); `left`: seconds until then."""
+    """Number of edits that wait for a `moment` (the name of a price).
+
+    `left`: seconds until then.
+    """
 
     count: int
     moment: str

@@ -95,7 +95,10 @@ class StagedRows:
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The rows that stay visible if only edited rows and those of `only` are shown; all without any."""
+        """The rows that stay visible if only edited rows and those of `only` are shown.
+
+        All without any.
+        """
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -276,7 +279,10 @@ def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
-    """Draw a folded run, or the end of the cached prefix; `broken` cached tokens become unreadable."""
+    """Draw a folded run, or the end of the cached prefix.
+
+    `broken` cached tokens become unreadable.
+    """
     if rule.kind == BREAK:
         break_text = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
         text = f" {break_text if broken else 'changed from here on, nothing cached is lost'} "

@@ -30,7 +30,10 @@ def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> 
 
 
 def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
-    """Number of marked blocks, and tokens of those `here`; `away` is the number of those in other calls."""
+    """Number of marked blocks, and tokens of those `here`.
+
+    `away` is the number of those in other calls.
+    """
     if not here and not away:
         return []
     is_counted = all(scene.running.is_counted(node) for node in here)

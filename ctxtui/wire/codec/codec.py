@@ -122,7 +122,10 @@ def _find_section(section: Section, text: str, members: Sequence[Member], memo: 
 
 
 def _find_elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
-    """The elements of a section, and whether they are a list or one object. None if it holds neither."""
+    """The elements of a section, and whether they are a list or one object.
+
+    None if it holds neither.
+    """
     if member.items is not None:
         return member.items, LIST
     if not isinstance(member.value, dict):

@@ -83,7 +83,10 @@ def _split_pieces(section: Section, parts: Sequence[WirePart], raw: str, styles:
 
 
 def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
-    """Map each position to its character range in `raw`. The last of duplicate keys counts, as in the decoded value."""
+    """Map each position to its character range in `raw`.
+
+    The last of duplicate keys counts, as in the decoded value.
+    """
     ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(positions):
         entered_keys = frozenset(str(position[0]) for position in positions if len(position) == 2)
@@ -108,14 +111,20 @@ def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int
 
 
 def _string_key(value: Json) -> list[str]:
-    """The key of the first string in a block besides its type. For a plain string, that of the text. Empty if none."""
+    """The key of the first string in a block besides its type.
+
+    For a plain string, that of the text. Empty if none.
+    """
     if not isinstance(value, dict):
         return []
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Oddity | None, styles: Sequence[Style]) -> str:
-    """Write the element made of `pieces` as its oddity says. Without one in the first of `styles`, the body's."""
+    """Write the element made of `pieces` as its oddity says.
+
+    Without one in the first of `styles`, the body's.
+    """
     if odd and "pieces" in odd:
         return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]

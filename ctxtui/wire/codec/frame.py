@@ -42,7 +42,10 @@ class Frame(Struct, frozen=True):
     after: str
 
     def index(self, key: str) -> int | None:
-        """Index of the slot of section `key`. None if the body has none (it may have `key` as a plain member)."""
+        """Index of the slot of section `key`.
+
+        None if the body has none (it may have `key` as a plain member).
+        """
         return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
 
     def params(self) -> dict[str, Json]:
@@ -102,9 +105,9 @@ def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """Split the body `text` into members, entering the lists under `sections`. Also return where its object starts.
+    """Split the body `text` into members, entering the lists under `sections`.
 
-    Raises `Malformed` if the text is not one JSON object.
+    Also return where its object starts. Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":

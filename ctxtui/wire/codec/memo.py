@@ -45,7 +45,10 @@ class Memo:
         return new_element
 
     def end_body(self) -> None:
-        """Mark the end of a body. After every eighth, drop the elements that none of the last eight contained."""
+        """Mark the end of a body.
+
+        After every eighth, drop the elements that none of the last eight contained.
+        """
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS

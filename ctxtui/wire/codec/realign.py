@@ -1,6 +1,7 @@
-"""Adapt a skeleton to edited blocks. Others keep their spelling, cache breakpoints and position.
+"""Adapt a skeleton to edited blocks.
 
-Elements (a message, a tool, a system text) and their oddities are described in `codec.element`.
+Others keep their spelling, cache breakpoints and position. Elements (a message, a tool, a system text) and their
+oddities are described in `codec.element`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class _SectionItems(NamedTuple):
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """Adapt the skeleton of a body from items `old` to `new`. Raises `Malformed` if it does not fit `old`."""
+    """Adapt the skeleton of a body from items `old` to `new`.
+
+    Raises `Malformed` if it does not fit `old`.
+    """
     with malformed_on_mismatch():
         return _realign(skeleton, grammar, old, new)
 
@@ -232,7 +236,10 @@ def _element_oddity(
 
 
 def _find_slot(odd: Oddity, index: int) -> Slot | None:
-    """The slot of the block at `index` of an old element. None if it is spelled in the body's style."""
+    """The slot of the block at `index` of an old element.
+
+    None if it is spelled in the body's style.
+    """
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 

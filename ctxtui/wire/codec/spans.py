@@ -55,9 +55,9 @@ def skip(text: str, at: int) -> int:
 
 
 def read(text: str, at: int) -> Value:
-    """Parse the value that starts at character `at`, which is no white space. Raises `Malformed`.
+    """Parse the value that starts at character `at`, which is no white space.
 
-    An object or list longer than `PIECE` is read member by member.
+    Raises `Malformed`. An object or list longer than `PIECE` is read member by member.
     """
     try:
         if len(text) - at <= PIECE:

@@ -37,7 +37,9 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
-    """Build a request body in `dialect` from `items` of any dialect. Also return what it could not express, in lines.
+    """Build a request body in `dialect` from `items` of any dialect.
+
+    Also return what it could not express, in lines.
 
     - If `items` were recorded in `dialect` (but Ollama's), blocks are written verbatim, else through their reading.
     - Tool results directly follow their calls.

@@ -96,7 +96,10 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
 
 
 def _with_signature(parts: list[Json]) -> list[Json]:
-    """Add `UNSIGNED` to the first call of a turn if it is unsigned. Google requires only that one."""
+    """Add `UNSIGNED` to the first call of a turn if it is unsigned.
+
+    Google requires only that one.
+    """
     first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None
     if not isinstance(call, dict) or _SIGNATURE in call:

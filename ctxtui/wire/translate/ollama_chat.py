@@ -30,7 +30,10 @@ _SIGNED: Final = ("signature", "encrypted_content", "data")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``messages``, the system prompt first. Blocks are always written anew, whatever `same`."""
+    """Write ``messages``, the system prompt first.
+
+    Blocks are always written anew, whatever `same`.
+    """
     messages: list[Json] = []
     names: dict[str, str] = {}
     first = _write_message("system", system, losses)

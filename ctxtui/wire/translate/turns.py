@@ -116,7 +116,10 @@ class Losses:
 
 
 def detect_dialect(items: Iterable[Item]) -> str:
-    """The dialect that `items` were recorded in, by their kinds and members. "" if all are only text."""
+    """The dialect that `items` were recorded in, by their kinds and members.
+
+    "" if all are only text.
+    """
     votes: Counter[str] = Counter()
     for block, place in items:
         if _is_ollama_only(block):

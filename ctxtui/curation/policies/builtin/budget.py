@@ -276,7 +276,10 @@ class _Reach:
 
 
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """Key for comparing sets of edits, less is better; the position counts only if the cache is warm."""
+    """Key for comparing sets of edits, less is better.
+
+    The position counts only if the cache is warm.
+    """
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
 

@@ -203,7 +203,10 @@ class Preparer:
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
     ) -> tuple[tuple[str, ...], str]:
-        """Apply edits that waited for this request, and run the policies; return what was done, and a problem."""
+        """Apply edits that waited for this request, and run the policies.
+
+        Return what was done, and a problem.
+        """
         request, done = leaving.request, list[str]()
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
@@ -274,7 +277,10 @@ def _difference(later: float | None, now: float | None) -> float | None:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """The reason why the call after `calls` will read at most half of the last one's input; "" if nothing is cached."""
+    """The reason why the call after `calls` will read at most half of the last one's input.
+
+    "" if nothing is cached.
+    """
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
         return ""

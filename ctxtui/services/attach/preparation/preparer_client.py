@@ -70,7 +70,10 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
 
 class WarmthQuery(Struct, frozen=True, kw_only=True):
-    """Asks for the cached prefix of a session's main thread at the time `at`; the run began at `since`."""
+    """Asks for the cached prefix of a session's main thread at the time `at`.
+
+    The run began at `since`.
+    """
 
     recording: Path
     at: float
@@ -139,7 +142,10 @@ class PreparerClient:
         return prepared
 
     async def find_warmth(self, session: str, since: float) -> Warmth:
-        """Find the cached prefix of a session's main thread. Never raises; problems are in the result."""
+        """Find the cached prefix of a session's main thread.
+
+        Never raises; problems are in the result.
+        """
         recording = self._folder / file_name(session)
         query = WarmthQuery(recording=recording, at=self._clock(), since=since, settings=self._settings)
         answer = await self._ask_child(query)

@@ -67,7 +67,10 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
 
 
 def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str | None]:
-    """A function that restores the user's own base URLs in written settings; it returns None if these are damaged."""
+    """A function that restores the user's own base URLs in written settings.
+
+    It returns None if these are damaged.
+    """
 
     def restore(changed: str) -> str | None:
         value = _parse(changed)

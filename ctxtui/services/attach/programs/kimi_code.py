@@ -41,7 +41,10 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its providers and models, each once, by the first name; a model's may get ``-model``."""
+    """The base URLs of its providers and models, each once, by the first name.
+
+    A model's may get ``-model``.
+    """
     try:
         text = (_home(env) / _CONFIG).read_text(encoding="utf-8")
     except (OSError, ValueError):

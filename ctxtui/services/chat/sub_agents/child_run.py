@@ -123,9 +123,10 @@ class ChildRun:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
     async def _refusal_reason(self, draft: Draft) -> str:
-        """The reason not to send a request ("": send it); its draft gets the answer limit that the budgets pay for.
+        """The reason not to send a request ("": send it).
 
-        A request that a rule would hold is refused: it would wait forever without a user.
+        Its draft gets the answer limit that the budgets pay for. A request that a rule would hold is refused: it would
+        wait forever without a user.
         """
         forecaster, settings = self.forecaster, self._host.config.settings
         assert forecaster is not None

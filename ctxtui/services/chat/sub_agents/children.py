@@ -47,7 +47,10 @@ class Children:
         return await self._run(await self._make_run(task))
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Run sub-agents on all `tasks`, as `Agents` describes. Raises `CtxtuiError` if one cannot begin."""
+        """Run sub-agents on all `tasks`, as `Agents` describes.
+
+        Raises `CtxtuiError` if one cannot begin.
+        """
         runs = [await self._make_run(task) for task in tasks]
         if not runs:
             return []
@@ -98,7 +101,10 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools for the task. Raises `NotFound` for a name that is no tool of the parent."""
+        """The parent's tools for the task.
+
+        Raises `NotFound` for a name that is no tool of the parent.
+        """
         host = self._host
         assert host.tools is not None and host.runner is not None
         names, allowed = host.tool_names, host.runner.state.allowed

@@ -1,4 +1,7 @@
-"""Tokens, money and quota windows over many sessions, from their cached figures; every call is counted once."""
+"""Tokens, money and quota windows over many sessions, from their cached figures.
+
+Every call is counted once.
+"""
 
 from __future__ import annotations
 

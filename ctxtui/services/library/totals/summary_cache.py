@@ -46,7 +46,10 @@ _FILE_FIELDS: Final = (
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
+    """The version of cached summaries.
+
+    `labelling` are the label rules in force, if already loaded.
+    """
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -93,7 +96,10 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """Those `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
+    """Those `listed` with valid cached figures, by key.
+
+    With `usage`, also those with only cached usage.
+    """
     return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 

@@ -45,7 +45,10 @@ RowFilter = Callable[[sqlite3.Connection, str], tuple[str, Mapping[str, object]]
 
 @contextmanager
 def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database `path` to read; SQLite may make the index (-shm) of its log. Raises `Unreadable`."""
+    """Open the database `path` to read; SQLite may make the index (-shm) of its log.
+
+    Raises `Unreadable`.
+    """
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address + ("&immutable=1" if _is_at_rest(path) else ""), uri=True)) as connection:
@@ -167,7 +170,10 @@ def list_roots(database: Path) -> list[DatabaseSession]:
 
 
 def find_session(database: Path, name: str) -> DatabaseSession:
-    """Find a session by id or title, or the unique beginning of one. Raises `NotFound`, `Several`, `Unreadable`."""
+    """Find a session by id or title, or the unique beginning of one.
+
+    Raises `NotFound`, `Several`, `Unreadable`.
+    """
     sessions = list_sessions(database)
     for matches in _NAME_MATCHES:
         matching = [session for session in sessions if matches(session, name)]
@@ -274,7 +280,10 @@ _SHARED: Final = (
 def _read_columns(
     connection: sqlite3.Connection, table: str, wanted_columns: Sequence[str]
 ) -> Iterator[dict[str, Json]]:
-    """Yield the rows of `table` with those of the given columns that exist; nothing if none does."""
+    """Yield the rows of `table` with those of the given columns that exist.
+
+    Nothing if none does.
+    """
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted_columns if name in has)
     if columns:

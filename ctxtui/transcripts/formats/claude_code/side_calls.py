@@ -56,7 +56,10 @@ class TokenCounts(NamedTuple):
         )
 
     def covers(self, other: TokenCounts) -> bool:
-        """Whether no count of `other` is larger; `hour` and `reasoning`, which old records lack, may be."""
+        """Whether no count of `other` is larger.
+
+        `hour` and `reasoning`, which old records lack, may be.
+        """
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 

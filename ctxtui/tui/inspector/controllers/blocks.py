@@ -98,7 +98,10 @@ class BlocksController(Controller):
         self.show_message([Span(f"turn {turn}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """Return the block's text as the model reads it, or its JSON if that is open; "" until it is loaded."""
+        """Return the block's text as the model reads it, or its JSON if that is open.
+
+        "" until it is loaded.
+        """
         new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text

@@ -81,7 +81,10 @@ class CompactionsController(EditController):
             self.show_message([Span(f"call {compaction.number - 1:,}, the last one before the compaction")])
 
     def _summarize(self, compaction: Compaction, *, goes_on: bool = False) -> None:
-        """Stage a better summary for all messages of the call before; with `goes_on`, ask to continue."""
+        """Stage a better summary for all messages of the call before.
+
+        With `goes_on`, ask to continue.
+        """
         scene = self.panels.scene
         if scene is None or not self.edits.check_ready():
             return

@@ -152,7 +152,10 @@ class ForkController(EditController):
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
-        """Write a new session where the tool that recorded this one finds it; else ask for the place."""
+        """Write a new session where the tool that recorded this one finds it.
+
+        Else ask for the place.
+        """
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 
@@ -227,7 +230,10 @@ class ForkController(EditController):
         )
 
     def talk_here(self) -> None:
-        """Start a chat from the call shown; at the end of a chat, continue it, or branch if another hosts it."""
+        """Start a chat from the call shown.
+
+        At the end of a chat, continue it, or branch if another hosts it.
+        """
         loaded = self.state.loaded
         if self.state.source.name == "-":
             self.show_message(failed("You cannot continue from standard input; save it to a file first."))

@@ -30,7 +30,10 @@ class MarkController(EditController):
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
 
     def ask_if_out_of_view(self, do: Callable[[], object]) -> bool:
-        """Ask which blocks are meant if no marked one is in view; return whether it asked. `do` acts on them."""
+        """Ask which blocks are meant if no marked one is in view; return whether it asked.
+
+        `do` acts on them.
+        """
         marks, rows = self.state.marks, self.panels.transcript.data
         if not marks or rows is None or self.panels.transcript.any_in_view(frozenset(marks)):
             return False

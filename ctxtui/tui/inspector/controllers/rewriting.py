@@ -78,7 +78,10 @@ class RewritingController(EditController):
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _edit_externally(self, text: str) -> str | None:
-        """Return `text` as edited in $EDITOR, or None. Without an editor, open the screen's own instead."""
+        """Return `text` as edited in $EDITOR, or None.
+
+        Without an editor, open the screen's own instead.
+        """
         new = None
         try:
             with self.access.suspended():
@@ -192,7 +195,10 @@ class RewritingController(EditController):
         self._edit_here(offer, "part to move to the front", details, hoist_part)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """Return what other messages have too, else what marked blocks share, else all; and a note on it."""
+        """Return what other messages have too, else what marked blocks share, else all.
+
+        And a note on it.
+        """
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))

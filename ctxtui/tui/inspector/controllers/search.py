@@ -113,7 +113,10 @@ class SearchController(Controller):
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
     def toggle_regex(self) -> None:
-        """Switch between regular expression and plain text; outside the prompt, start with an expression."""
+        """Switch between regular expression and plain text.
+
+        Outside the prompt, start with an expression.
+        """
         if not self.is_typing:
             self.regex = True
             self.search()
@@ -130,7 +133,10 @@ class SearchController(Controller):
             self._end()
 
     def _end(self, *, back: bool = False) -> bool:
-        """Restore how blocks were folded, with `back` also the cursor; return whether a search was active."""
+        """Restore how blocks were folded, with `back` also the cursor.
+
+        Return whether a search was active.
+        """
         if self.folding is None:
             return False
         transcript = self.panels.transcript

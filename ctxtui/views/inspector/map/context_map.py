@@ -86,7 +86,10 @@ def cursor_token(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """Node of the block at `token` of the map; ``ROOT`` for unrecorded tokens, None after the context."""
+    """Node of the block at `token` of the map.
+
+    ``ROOT`` for unrecorded tokens, None after the context.
+    """
     if not scene.counted:
         return None
     token /= scene.stretch

@@ -100,7 +100,10 @@ def _draw_cell(cell: Cell, letters: bool, whole: bool, free: str) -> Span:
 
 
 def token_at(column: int, row: float, width: int, height: int, scale: float) -> float:
-    """The token at a point of the map: `column` and `row` in cells; row ½ is the middle of the first."""
+    """The token at a point of the map: `column` and `row` in cells.
+
+    Row ½ is the middle of the first.
+    """
     return (column * height + min(max(row, 0.0), float(height))) * scale / max(1, width * height)
 
 

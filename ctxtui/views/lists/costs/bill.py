@@ -260,7 +260,10 @@ def _tool_lines(statement: Statement, room: int) -> list[BillLine]:
 
 
 def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
-    """The table of spending by tool; shares are of the `whole` bill, bars relative to the largest of `rows`."""
+    """The table of spending by tool.
+
+    Shares are of the `whole` bill, bars relative to the largest of `rows`.
+    """
     most = max((row.usd or 0.0 for row in rows), default=0.0)
 
     def sign(row: SpendingRow) -> Span:
@@ -337,7 +340,10 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 
 
 def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
-    """(title, note, lines) of each non-empty section; advice with commands if the session's `name` is given."""
+    """(title, note, lines) of each non-empty section.
+
+    Advice with commands if the session's `name` is given.
+    """
     if parts := _part_lines(statement, room):
         yield "the bill", "", [*parts, *_footnotes(statement, room)]
     if statement.bill.rewrites:
@@ -479,7 +485,10 @@ def describe_spending(totals: SessionTotals) -> str:
 
 
 def heading(statement: Statement) -> list[Span]:
-    """The statement's subject: money and kind of price; for a subscription tokens and window first."""
+    """The statement's subject: money and kind of price.
+
+    For a subscription tokens and window first.
+    """
     calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
     more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""
     copied = sum(call.is_copy for call in statement.calls)

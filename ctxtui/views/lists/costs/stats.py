@@ -75,7 +75,10 @@ def _our_sum(row: ReportedWindow, room: int) -> Span:
 
 
 def _format_time(when: float, at: float) -> str:
-    """``11-23 14:05`` in local time; ``2025-06-26`` if half a year or more from the Unix time `at`."""
+    """``11-23 14:05`` in local time.
+
+    ``2025-06-26`` if half a year or more from the Unix time `at`.
+    """
     near = abs(when - at) < _HALF_A_YEAR
     return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
 

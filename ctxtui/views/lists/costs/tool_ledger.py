@@ -30,7 +30,10 @@ def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerR
 
 
 def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
-    """The table of the tool ledger at Unix time `now`; if `flat`, tools are not listed below their server."""
+    """The table of the tool ledger at Unix time `now`.
+
+    If `flat`, tools are not listed below their server.
+    """
 
     def age(row: LedgerRow, room: int) -> Span:
         return Span(numbers.ago(now - row.last_used) if row.last_used else numbers.NONE, "dim")
