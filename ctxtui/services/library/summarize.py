@@ -257,7 +257,6 @@ class _EventsByCall:
     def __init__(self, book: Book, misses: Misses, usable_share: float) -> None:
         self._book = book
         self._usable_share = usable_share
-        self._usable: dict[tuple[str, str], int] = {}
         self._missed = {(miss.thread, miss.number): miss for miss in misses.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
@@ -280,10 +279,7 @@ class _EventsByCall:
         return spent._replace(marks=marks, lost=miss.usd, cause=describe_cause(miss), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
-        key = call.thread, call.model
-        usable = self._usable.get(key)
-        if usable is None:
-            usable = self._usable[key] = context_window(self._book, call, self._usable_share).usable
+        usable = context_window(self._book, call, self._usable_share).usable
         return bool(usable and call.usage and call.usage.input > usable)
 
 
