@@ -74,7 +74,7 @@ class Agents(Protocol):
 
 
 class Caller(Struct, frozen=True):
-    """Services for a user's own tool: the chat's folder, sub-agents, and `say`, which prints a line to the user."""
+    """Services for a user's own tool; `say` prints a line to the user."""
 
     folder: Path
     agents: Agents

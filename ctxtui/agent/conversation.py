@@ -43,7 +43,7 @@ class SettledAnswer(NamedTuple):
 
 
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
-    """Make an answer fit to be sent back (facts §1, §4): without parts that the provider would refuse.
+    """Make an answer fit to be sent back (facts §1, §4).
 
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
@@ -128,7 +128,7 @@ Editor = Callable[[int, Skeleton], bytes | None]
 
 
 class Draft(Struct, frozen=True):
-    """A request ready to send: its exact bytes, the agent's context (`raw_head`) and the one that is sent."""
+    """A request ready to send; `raw_head` ends the agent's context, `sent_head` the one sent."""
 
     body: bytes
     raw_head: int
@@ -342,7 +342,7 @@ def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Ite
 
 
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """The cache breakpoint of an Anthropic system text in several parts, of which the last may change."""
+    """The cache breakpoint of an Anthropic system text whose last part may change."""
     return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 
 

@@ -74,7 +74,7 @@ def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> 
 
 
 def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
-    """The positions in `items` of cache breakpoints: the last block of memory, and the end of what seldom changes.
+    """Positions of cache breakpoints: the last of memory, and the end of what seldom changes.
 
     That is, if memory comes first, the last of its `stable` texts, or Anthropic's system text if there are none.
     """

@@ -60,7 +60,7 @@ class PieceReceived(Struct, frozen=True):
 
 
 class CallEnded(Struct, frozen=True):
-    """The answer of `call` ended, or was interrupted (`cut`), and is in the context, which now ends at `head`."""
+    """The answer of `call` ended (`cut`: interrupted), and the context ends at `head`."""
 
     call: Call
     head: int

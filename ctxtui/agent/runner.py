@@ -1,4 +1,4 @@
-"""The runner: executes the turn machine's commands as requests, pauses and tool runs, in one event loop.
+"""The runner: executes the turn machine's commands in one event loop.
 
 Nothing here depends on a provider, a database or a screen.
 """

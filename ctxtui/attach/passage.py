@@ -302,7 +302,7 @@ class Passage:
     def _should_hold(self, exchange: Exchange, at: float) -> bool:
         """Whether to hold the request for the gate.
 
-        Not if it has no body, or waits for ``100 Continue``.
+        A request without a body, or one that waits for ``100 Continue``, is not held.
         """
         wants = self._wants
         if wants is None or exchange.body.done or exchange.head.get("expect"):

@@ -221,7 +221,7 @@ def _stripped(case: _Case) -> MissExplanation | None:
 
 
 def _is_still_prefix(case: _Case) -> bool:
-    """Whether everything that the previous request had cached, if anything, is still a prefix of this one."""
+    """Whether the deepest entry of the previous request is still a prefix of this one."""
     entry = _deepest_entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 

@@ -19,7 +19,10 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Earlier results of `static_end` (by the node before the turn of its start) and `memory_end` (by its start)."""
+    """Earlier results of `static_end` and `memory_end`, by node.
+
+    For `static` it is the node before the turn in which the search began, for `memory` the node where it began.
+    """
 
     def __init__(self) -> None:
         self.static: dict[int, int] = {}
@@ -98,9 +101,10 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the end of the system prompt, the last block for 5 minutes, and an anchor after the cached prefix for 1h.
+    """Mark the system prompt's end, the last block, and an anchor after the cached prefix.
 
-    Only the part from the hit up to the anchor is charged for an hour, but its entry holds the whole prefix.
+    The last block is marked for 5 minutes, the anchor for an hour. Only the part from the hit up to the anchor is
+    charged for an hour, but its entry holds the whole prefix.
 
     The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
     it) is more than the extra price of writing that block for an hour. If nothing is cached there is no anchor, because
@@ -174,7 +178,7 @@ def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block of memory or summary in the context, or the nearest before it that may have a marker."""
+    """Last block of memory or summary, or the nearest before it that may have a marker."""
     ends = known_ends.memory if known_ends is not None else {}
     node = head
     while node != ROOT and node not in ends and tree[node].category not in _MEMORY:
@@ -184,7 +188,7 @@ def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:
-    """The last markable block up to the end of the message that is `messages` before the last (`ROOT`: too few)."""
+    """Last markable block before the final `messages` messages (`ROOT`: too few)."""
     last = tree[head].message - messages
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent

@@ -148,7 +148,10 @@ def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[Prefi
 def _free_markers(
     live_positions: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMarker], most: int
 ) -> Iterator[list[CacheMarker]]:
-    """Yield markers at no cost for the remaining slots: the hit, live entries before it, what is written anyway."""
+    """Yield choices of markers at no cost for the remaining slots.
+
+    Such markers are at the hit, at live entries before it, and in what is written anyway.
+    """
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
     life = {
@@ -194,7 +197,7 @@ def simulate_cost(
 
 
 def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield two lower bounds for each call: of its cost, and of the extra cost of content that it reads first.
+    """Yield lower bounds of each call's cost and of its extra cost for content first read.
 
     Everything that an earlier call had within the longest lifetime is read, after it was written at the cheapest rate;
     the rest is fresh.
@@ -340,7 +343,10 @@ class CallsAhead:
         return frozenset(useful)
 
     def covers(self, n: int, state: State, rival: State) -> bool:
-        """Whether `state` is at least as good as `rival` after call `n`: it can replace each of its entries."""
+        """Whether `state` after call `n` is at least as good as `rival`.
+
+        Each entry of `rival` is then in `state` too, or one in `state` replaces or outlives it.
+        """
         for entry in rival:
             if entry in state:
                 continue

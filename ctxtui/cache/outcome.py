@@ -86,7 +86,10 @@ class CacheOutcome(NamedTuple):
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:
-        """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
+        """Return the outcome with at least `floor` tokens read.
+
+        It accounts for a prefix that other traffic keeps cached.
+        """
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:
@@ -109,10 +112,11 @@ class CacheOutcome(NamedTuple):
 
 
 def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
-    """Split the writes of a request that read `read` tokens by lifetime in seconds, the longest first.
+    """Split a request's writes by lifetime in seconds, the longest first.
 
-    `new` are the markers after the hit in prompt order, each with the tokens of its prefix. Everything up to the last
-    marker of the longest lifetime is written for that lifetime, from there to the last one of the next for that, ...
+    `read` are the tokens that it read. `new` are the markers after the hit in prompt order, each with the tokens of its
+    prefix. Everything up to the last marker of the longest lifetime is written for that lifetime, from there to the
+    last one of the next for that, ...
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()

@@ -21,7 +21,10 @@ class Use(NamedTuple):
 
 
 class PrefixHistory:
-    """Prefixes by key, each with its owner: the last request that added it as a new one, and its number there."""
+    """Prefixes by key, each with its owner.
+
+    The owner is the last request that added the prefix as a new one, and the prefix's number there.
+    """
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
         self._owners: dict[bytes, tuple[int, int]] = owners or {}
@@ -31,7 +34,7 @@ class PrefixHistory:
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
-        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number)."""
+        """Longest recorded prefix of the prompt up to `last` whose owner passes `holds`."""
         owners = self._owners
         for position in last.back():
             owner = owners.get(position.key)

@@ -111,7 +111,7 @@ def is_uncached_tool(block: Block) -> bool:
 
 
 def is_billing_line(block: Block) -> bool:
-    """Whether a system text is Claude Code's billing line, which is outside the cached prefix (facts §13.3)."""
+    """Whether a text is Claude Code's billing line, outside the cached prefix (facts §13.3)."""
     return block.kind == "text" and _BILLING in block.body[:120]
 
 
@@ -350,9 +350,10 @@ class RequestEnds(NamedTuple):
         return self.prefixes.chain(self.salt, node, self.strips).position_at(node, node)
 
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
-        """Positions of the request whose blocks are `line`, also from different paths of the tree, by node id.
+        """Positions by node id of the request whose blocks are `line`.
 
-        A block without a position of its own has the nearest before it.
+        The blocks may be from different paths of the tree. A block without a position of its own has the nearest before
+        it.
         """
         salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0

@@ -22,7 +22,10 @@ class RuleDataError(ValueError):
 
 
 class _Rule(Struct, frozen=True):
-    """Figures (fields of `CacheRules`) for the models and providers whose names match, from a client's version on."""
+    """Figures (fields of `CacheRules`) for matching models, providers and client versions.
+
+    `since` is the first version.
+    """
 
     models: tuple[str, ...]
     providers: tuple[str, ...]

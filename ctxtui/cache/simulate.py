@@ -1,4 +1,7 @@
-"""Cache simulator: predicts what each timed request reads and writes, with one engine per kind of cache."""
+"""Cache simulator: predicts what each timed request reads and writes.
+
+Each kind of cache has an engine.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """An exit code, its short name (the ``kind`` of a JSON error), and the errors that end with it."""
+    """An exit code, the ``kind`` of its JSON error (`name`), and the errors that end with it."""
 
     number: int
     name: str

@@ -169,7 +169,10 @@ def _tolerant_streams() -> None:
 
 
 def report_lost_output(error: OSError, number: int = 0) -> int:
-    """Discard buffered output, report its loss unless a pipe was closed, and return the exit code."""
+    """Discard buffered output, report the loss, and return the exit code.
+
+    A closed pipe is not reported.
+    """
     _discard_output()
     if isinstance(error, BrokenPipeError):
         return exit_codes.CLOSED_PIPE.number

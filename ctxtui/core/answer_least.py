@@ -1,4 +1,7 @@
-"""Lower bound of the tokens of an answer that broke off: its recording has only the usage at its start."""
+"""Lower bound of the tokens of an answer that broke off.
+
+Its recording has only the usage at its start.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MIN_READABLE_BYTES: Final = 1 << 18
 
 
 class Media(Struct, frozen=True):
-    """An image or file inside a block: base64 in `data`, or a URL or a provider's file id in `url`."""
+    """An image or file in a block: base64 `data`, or a URL or a provider's file id in `url`."""
 
     media_type: str
     data: str = ""

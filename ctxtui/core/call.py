@@ -252,7 +252,7 @@ def count_calls(calls: Iterable[Call]) -> int:
 
 
 def provider_id(call: Call) -> str:
-    """The id under which other recordings have the call: the provider's, if the record holds that too."""
+    """The provider's id of the call if it is recorded, else its own."""
     response_id = call.extra.get("response_id")
     return response_id if isinstance(response_id, str) and response_id else call.id
 

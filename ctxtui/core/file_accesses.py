@@ -1,4 +1,4 @@
-"""The files that a tool call reads or changes, by its name and input in the spellings of many clients."""
+"""The files that a tool call reads or changes, in the spellings of many clients."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _NOISE: Final = re.compile(
 
 
 def short_model(model: str) -> str:
-    """Shorten a model's id by provider, region, version and date: ``claude-opus-4-20250514`` is ``opus-4``."""
+    """Shorten a model's id: ``claude-opus-4-20250514`` is ``opus-4``."""
     cut = _NOISE.sub("", model)
     # Few names begin with a digit: the pattern is compiled for these only.
     turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut) if cut[:1].isdecimal() else None

@@ -66,7 +66,7 @@ def _ranges_between(cuts: Sequence[tuple[int, int]], range_a: Range, range_b: Ra
 
 
 def _find_cuts(a: Sequence[Hashable], b: Sequence[Hashable], range_a: Range, range_b: Range) -> list[tuple[int, int]]:
-    """Positions of equal items, rising on both sides: items that occur once, else the longest match."""
+    """Pair equal items that occur once, rising on both sides, else the longest match."""
     (start, end), (first, last) = range_a, range_b
     counts_a, counts_b = Counter(a[start:end]), Counter(b[first:last])
     index_in_b = {item: j for j, item in enumerate(b[first:last], first) if counts_b[item] == 1}

@@ -52,7 +52,10 @@ class CallSeen(Struct, frozen=True):
 
 
 class TipMoved(Struct, frozen=True):
-    """The record of `thread` now ends at `head`: what its next call would send, if all is recorded."""
+    """The record of `thread` now ends at `head`.
+
+    If all is recorded, its next call would send what ends there.
+    """
 
     thread: str
     head: int

@@ -62,7 +62,7 @@ _EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
 def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
-    """The category index of a block and its effect on the turn, which depend on its kind and place alone."""
+    """The category index of a block and its effect on the turn, by kind and place alone."""
     category, turn_effect = category_of(block, place), _NOTHING
     if block.kind == HEADER:
         turn_effect = _ANSWER_HEADER if place.role in ASSISTANT else _HEADER

@@ -248,7 +248,10 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """What `find` returns, and whether the target is here unchanged: then it stays there in longer contexts."""
+        """Find the position of the target, and whether the target is here unchanged.
+
+        An unchanged target keeps its position in longer contexts.
+        """
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True

@@ -449,7 +449,7 @@ class Masker:
     def mask_text(self, text: str) -> str:
         """Replace what is found in `text` by masks such as ``⟨api key 1⟩``.
 
-        At level `text` blur all of it.
+        At level `text` all of it is blurred.
         """
         return self._blur(text) if self.level == Level.TEXT else self._mask_matches(text)
 

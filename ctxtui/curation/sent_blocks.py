@@ -107,7 +107,10 @@ class SentBlocks:
             position = max(position, places[-1].position + places[-1].own) if places else position
 
     def _iter_expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
-        """The blocks sent under `applied`, those that repairs removed, and with `dropped` those that edits did."""
+        """Place and digest of each block sent under `applied`, or removed by repairs.
+
+        `dropped` adds those that edits removed.
+        """
         inserts = [insert for insert in applied.inserts if self._start <= insert.position <= self._end]
         for position in range(self._start, self._end + 1):
             while inserts and inserts[0].position == position:

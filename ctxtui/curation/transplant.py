@@ -61,7 +61,10 @@ class CopiedBlocks(NamedTuple):
 
 
 class Transplant(NamedTuple):
-    """The `edit` that inserts copied blocks (None: refused, see `why`), and what translation `lost`."""
+    """The `edit` that inserts copied blocks, and what translation `lost`.
+
+    `edit` is None if it is refused: `why` is the reason.
+    """
 
     edit: Edit | None
     why: str = ""
@@ -150,7 +153,7 @@ def _why_not_copied(context: Context, position: int) -> str:
 
 
 def _is_sealed(value: Json) -> bool:
-    """Whether `value` has a member that its provider signed or encrypted, except Google's signatures."""
+    """Whether `value` has a signed or encrypted member, except Google's signatures."""
     if isinstance(value, list):
         return any(map(_is_sealed, value))
     if not isinstance(value, dict):
@@ -218,7 +221,10 @@ def _translate(copied: CopiedBlocks, dialect: str) -> tuple[tuple[Item, ...], tu
 
 
 def rename_calls(items: Iterable[Item], used_ids: Collection[str], salt: str = "") -> list[Item]:
-    """Give each call of `items` that has an id another one, not in `used_ids`, and its result too."""
+    """Give each call of `items` that has an id a new one, and its result too.
+
+    The new ids are not in `used_ids`.
+    """
     names: dict[str, str] = {}
     renamed: list[Item] = []
     for item in items:

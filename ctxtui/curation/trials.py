@@ -128,7 +128,7 @@ def parse_trials(text: str) -> list[Trial]:
 def _headings(text: str) -> Iterator[re.Match[str]]:
     """The lines of `text` that open a trial.
 
-    Searched in steps, so that other threads can run meanwhile.
+    It searches in steps, so that other threads can run meanwhile.
     """
     offset = 0
     while offset < len(text):

@@ -27,7 +27,10 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: the validators can be used without a web server this way."""
+    """Import a public name when it is first used.
+
+    This way the validators need no web server.
+    """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -61,7 +61,7 @@ class ToolOffer(Definition):
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
     """The namespace of the called tool, and whether it takes free text.
 
-    Guessed if the tool is not offered.
+    Both are guessed if the tool is not offered.
     """
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
@@ -113,7 +113,10 @@ _MAX_DECLARATIONS: Final = 500
 
 
 def _declared_tools(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
-    """The tools that scripts for tool `code` can call, declared in TypeScript in its `description` (facts §13.2)."""
+    """Tools that scripts for tool `code` can call, read from its `description`.
+
+    They are declared there in TypeScript (facts §13.2).
+    """
     offset = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])

@@ -134,7 +134,10 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def streams(self) -> bool:
-        """Whether the body asks for a stream, as Anthropic's and OpenAI's do, or the request came by WebSocket."""
+        """Whether the body asks for a stream, or the request came by WebSocket.
+
+        Anthropic's and OpenAI's bodies have a member for it.
+        """
         return self.socket_responses is not None or self.body.get("stream") is True
 
 
@@ -185,7 +188,7 @@ _MAX_PIECES: Final = 100
 
 
 def split_text(text: str) -> list[str]:
-    """Split `text` into pieces of a token or two, a long text into at most a hundred larger ones."""
+    """Split `text` into pieces of a token or two, or into at most a hundred larger ones."""
     pieces = _PIECE.findall(text)
     size = -(-len(pieces) // _MAX_PIECES)
     return ["".join(pieces[n : n + size]) for n in range(0, len(pieces), size)] if size > 1 else pieces

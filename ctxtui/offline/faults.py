@@ -1,4 +1,7 @@
-"""Simulated faults of a provider, for tests of clients: overload, slow answers, broken connections."""
+"""Simulated faults of a provider, for tests of clients.
+
+A provider can be overloaded, answer slowly or break connections.
+"""
 
 from __future__ import annotations
 

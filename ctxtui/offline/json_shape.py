@@ -50,7 +50,10 @@ Fields = Mapping[str, ShapeField]
 
 
 class ShapeFault(NamedTuple):
-    """A fault at `path`; `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
+    """A fault of the value at `path`.
+
+    `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``.
+    """
 
     kind: str
     path: Path

@@ -116,7 +116,10 @@ def format_error(local: LocalServer, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a template of our own: tools, every message between marks, the answer's mark."""
+    """Render `body` with a chat template of our own.
+
+    The prompt has the tools, every message between marks, and the answer's mark.
+    """
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if as_list(body.get("tools")) else ""
     messages = "".join(
         f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"

@@ -146,7 +146,7 @@ def parse_intents(text: str) -> list[Intent]:
 
 
 def strip_quotes(text: str) -> str:
-    """Remove the quotes around the whole `text`, and the escapes inside, that clients add (facts §13.3)."""
+    """Remove quotes around all of `text`, and escapes, that clients add (facts §13.3)."""
     match = _WHOLE.match(text)
     return re.sub(r'\\(["\\])', r"\1", match[1]) if match else text
 
@@ -272,7 +272,10 @@ def _score_tool(intent: Intent, tool: Definition) -> int:
 
 
 def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
-    """Whether `tool` has no argument for the subject, requires an unknown one, or returns unrequested pictures."""
+    """Whether the arguments or the pictures of `tool` do not fit `intent`.
+
+    Such a tool has no argument for the subject, requires an unknown one, or returns unrequested pictures.
+    """
     if intent.verb == "call" or _takes_free_text(tool):
         return False
     image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
@@ -303,7 +306,10 @@ def _properties(tool: Definition) -> Mapping[str, Json]:
 
 
 def _find_name(names: Iterable[str], properties: Iterable[str]) -> str | None:
-    """The first of `names` in `properties`, as it is spelled there (``file_path`` or ``filePath``); None if none is."""
+    """The first of `names` in `properties`, as it is spelled there; None if none is.
+
+    The name ``file_path`` also matches ``filePath``.
+    """
     spelled = {_normalize_name(name): name for name in reversed([*properties])}
     return next((spelled[_normalize_name(name)] for name in names if _normalize_name(name) in spelled), None)
 
@@ -313,7 +319,10 @@ def _normalize_name(name: str) -> str:
 
 
 def _main_argument(verb: str, tool: Definition) -> str | None:
-    """The argument for the subject: with a usual name, else the first text or list, if possible a required one."""
+    """The argument for the subject; None if there is none.
+
+    A usual name is preferred, then a required text or list, then any text or list.
+    """
     properties = _properties(tool)
     texts = [name for name, inner in properties.items() if type_name(as_dict(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(tool.schema)]
@@ -344,10 +353,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """The arguments that the user wrote: JSON, ``name=value`` pairs, or the value of the first argument.
+    """The arguments that the user wrote, as JSON, ``name=value`` pairs or one value.
 
-    Other required arguments get minimal values. A tool that takes free text gets the text, or the only text of an
-    object.
+    One value is for the first argument. Other required arguments get minimal values. A tool that takes free text gets
+    the text, or the only text of an object.
     """
     try:
         arguments: Any = json.loads(text)

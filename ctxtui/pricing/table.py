@@ -1,4 +1,7 @@
-"""The override table, which precedes the price library: prices that it lacks or has wrong, and the user's own."""
+"""The override table, which precedes the price library.
+
+It has prices that the library lacks or has wrong, and the user's own.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,10 @@ class PriceTable(Struct, frozen=True):
 
 
 def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
-    """Yield the values at `path`: ``name``, ``name[]`` for each entry of a list, or ``name[key=value]`` for some."""
+    """Yield the values at `path`.
+
+    A step is ``name``, ``name[]`` for each entry of a list, or ``name[key=value]`` for some.
+    """
     if not path:
         yield value
         return

@@ -54,7 +54,7 @@ class Paths:
 def find_imports(path: str, text: str, paths: Paths) -> list[str]:
     """The files of `paths` that the file at `path` imports, in order, without itself.
 
-    At most 200.
+    Lists at most 200.
     """
     reader = _READERS.get(PurePosixPath(path).suffix.lower())
     if reader is None:

@@ -1,4 +1,7 @@
-"""Finds the files that a message refers to: ``@`` mentions, files named by path, name or definition, common words."""
+"""Finds the files that a message refers to.
+
+They are mentioned with ``@``, named by path, name or definition, or share words with it.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,10 @@ _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:
-    """For each file mentioned in `text`, its possible spellings: verbatim, then without trailing punctuation."""
+    """List the possible spellings of each file mentioned in `text`.
+
+    The verbatim one is before that without trailing punctuation.
+    """
     mentions = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
     return [
         tuple(dict.fromkeys(spelling for spelling in (name, name.rstrip(_TRAILING_PUNCTUATION)) if spelling))

@@ -95,7 +95,10 @@ def is_loadable(file: ProjectFile) -> bool:
 def select(
     files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
 ) -> Selection:
-    """Select from `files` for `task` ("": unknown) up to `budget` tokens, as `measure` counts them."""
+    """Select up to `budget` tokens of `files` for `task`.
+
+    `task` is "" if unknown. `measure` counts tokens.
+    """
     loaded = [file for file in files if is_loadable(file)]
     total = sum(file.tokens for file in loaded)
     filler = _Filler(budget, measure)
@@ -223,7 +226,10 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 
 
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
-    """Whether a document is the README of the project or of a folder above a named file, or mentions a named file."""
+    """Whether a document is a relevant README or mentions a named file.
+
+    A README is relevant if it is the project's or in a folder above a named file.
+    """
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (
         len(place.parts) == 1 or any(path.startswith(f"{place.parent}/") for path in named)
@@ -236,7 +242,10 @@ def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequen
 
 
 def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
-    """Make a function: a file's distance from the nearest named one, in folders (0 without named ones)."""
+    """Make a function: a file's distance in folders from the nearest named one.
+
+    It returns 0 without named files.
+    """
     folders = [PurePosixPath(named_path).parent.parts for named_path in named]
 
     def distance(path: str) -> int:

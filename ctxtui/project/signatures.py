@@ -121,7 +121,7 @@ LEFT_OUT: Final = " …"
 def extract_signatures(path: str, text: str) -> str:
     """The declarations in the file at `path`.
 
-    Its outline for other languages and files without declarations.
+    For other languages, and files without declarations, its outline.
     """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)
@@ -181,7 +181,7 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is no constant, has no type, and is not the module's ``__all__``."""
+    """Whether a Python assignment is no constant, has no type, and is not ``__all__``."""
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")

@@ -33,9 +33,10 @@ async def read_json(answer: ClientResponse) -> Json:
 
 
 async def limit_response(response: Any) -> None:
-    """Response hook for httpx: reading beyond the limit raises `ProviderError`, and so does an unknown encoding.
+    """Limit how much of a response can be read, as a hook for httpx.
 
-    The body is unpacked here, as httpx unpacks without a limit.
+    Reading beyond the limit raises `ProviderError`, and so does an unknown encoding. The body is unpacked here, as
+    httpx unpacks without a limit.
     """
     # `httpx` or `httpx2`, whichever the SDK uses.
     library = import_module(type(response).__module__.partition(".")[0])

@@ -81,7 +81,7 @@ def check_address(url: str, place: str) -> None:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key for `url` would go over plain http to another machine without the user's consent."""
+    """Whether a key would go to another machine over plain http without consent."""
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
@@ -116,7 +116,10 @@ def has_key(env: Mapping[str, str]) -> bool:
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:
-    """The key of a hosted provider from the environment, else from the system's keyring (optional extra), else ""."""
+    """The key of a hosted provider from the environment, else the keyring, else "".
+
+    The system's keyring needs an optional extra.
+    """
     key = env.get(KEYS.get(provider, ""), "").strip()
     return key or _read_keyring(provider)
 

@@ -47,7 +47,10 @@ class LocalServer(Struct, frozen=True):
 
 
 def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(kind, root URL) to ask: Ollama's by ``OLLAMA_HOST``, the others' default ports (facts §5)."""
+    """List the kind and the root URL of each server to ask (facts §5).
+
+    Ollama's URL is in ``OLLAMA_HOST``, the others have default ports.
+    """
     ollama = env.get("OLLAMA_HOST", "").rstrip("/") or "127.0.0.1"
     if "//" not in ollama:
         # As in Ollama: an address with a scheme has the scheme's port.
@@ -85,7 +88,10 @@ async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer 
 
 
 def _server_kind(models: Json, root: str) -> str:
-    """The kind of server by its list of `models`, else by the default port in `root` (Ollama, LM Studio), else ""."""
+    """The kind of server by its list of `models`, else by its port, else "".
+
+    Only Ollama's and LM Studio's default ports tell the kind.
+    """
     for entry in _list_entries(models, "data"):
         owner = entry.get("owned_by")
         if owner == "llamacpp" or "meta" in entry:
@@ -121,7 +127,10 @@ async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) 
 
 
 def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -> ServedModel:
-    """Decode a model from its entries in Ollama's ``/api/show`` and ``/api/ps`` (None: not running)."""
+    """Decode a model from Ollama's ``/api/show`` and ``/api/ps``.
+
+    `running` is None if the model is not running.
+    """
     about = as_dict(as_dict(show).get("model_info"))
     maximum = next((_as_int(v) for k, v in about.items() if k.endswith(".context_length")), 0)
     loaded = isinstance(running, dict)

@@ -114,7 +114,10 @@ def _terminal(env: Mapping[str, str], size: tuple[int, int]) -> dict[str, Any]:
 
 
 def _changed_settings(config: Config) -> list[dict[str, Any]]:
-    """The settings that something sets: numbers and choices as they are, of texts and tables the size."""
+    """The settings that something sets, with their origins.
+
+    For a text, a table or a list, the value is its size.
+    """
     rows = []
     for name, setting in FIELDS.items():
         kinds = {origin.kind for key, origin in config.origins.items() if key == name or key.startswith(f"{name}.")}

@@ -120,7 +120,10 @@ def main() -> NoReturn:
 
 
 def _exit_now() -> NoReturn:
-    """End this process without waiting for threads, printing the current exception if there is one."""
+    """End this process without waiting for threads.
+
+    The current exception is printed if there is one.
+    """
     kind, error, trace = sys.exc_info()
     if kind is not None and error is not None:
         sys.excepthook(kind, error, trace)

@@ -30,7 +30,10 @@ MESSAGE_SECONDS: Final = 60
 
 
 class Target(Struct, frozen=True):
-    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
+    """The place that a command is run on.
+
+    `variables` are values of `VARIABLES`, `text` is the block's ("" without a block).
+    """
 
     variables: Mapping[str, str] = {}
     text: str = ""

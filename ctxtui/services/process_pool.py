@@ -43,7 +43,9 @@ def iter_answers(
     stop: Event | None = None,
     children: list[ChildProcess] | None = None,
 ) -> Iterator[Any]:
-    """Yield the answers to `requests` as they come, from `workers` child processes or a dask `cluster` at that address.
+    """Yield the answers to `requests` as they arrive.
+
+    `workers` child processes make them, or the dask `cluster` at that address.
 
     - `maker`: a function (``module:function``) that makes the function that answers.
     - `gone`: makes the answer if a process died.

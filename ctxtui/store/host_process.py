@@ -83,7 +83,10 @@ def end_hosting(host: HostProcess) -> None:
 
 
 def this_machine() -> str:
-    """This boot of this machine and this pid namespace, or the machine's name if they are not known."""
+    """Identify this boot of this machine and this pid namespace.
+
+    Returns the machine's name if they are not known.
+    """
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"
     except OSError:

@@ -68,7 +68,7 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack every body in the database `path`, a copy, and empty its index, so that it needs no zstd."""
+    """Unpack all bodies in the copy `path` and empty its index, so that it needs no zstd."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -229,9 +229,9 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of the sessions, not hosted, whose last call ended over `older_than` seconds before `now`.
+        """Ids of sessions whose last call ended over `older_than` seconds before `now`.
 
-        For sessions without a time of calls, the first import counts.
+        Hosted sessions are left out. For sessions without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 

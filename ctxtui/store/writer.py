@@ -41,7 +41,10 @@ HEARTBEAT_S: Final = 10.0
 
 
 class SessionBegun(NamedTuple):
-    """A session that is new to the store, with its content so far, which must not change afterwards."""
+    """A session new to the store, with its content so far.
+
+    The content must not change afterwards.
+    """
 
     session: Session
 

@@ -107,7 +107,10 @@ class Calibration:
 
     @property
     def weights(self) -> Weights:
-        """Current weights: of the card until `MIN_REPORTS` reports were used, for whole contexts until the first."""
+        """Weights learnt from reports, or the card's while those are too few.
+
+        Whole contexts need one report, others `MIN_REPORTS`.
+        """
         if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
         calibrated = self.learnt >= MIN_REPORTS
@@ -214,7 +217,7 @@ The method is adaptive conformal inference (Gibbs and Candès 2021).
 class Errors:
     """Past errors divided by their deviations, for the interval of the next one.
 
-    At first `typical` ones.
+    Before any they are `typical`.
     """
 
     def __init__(self, typical: tuple[float, ...]) -> None:

@@ -17,7 +17,7 @@ _ROWS_AT_ONCE: Final = 4096
 
 
 class WholeTokens:
-    """Tokens of contexts by category, as whole numbers: the compositions of `rows` under `weights`. Thread-safe."""
+    """Tokens of contexts by category, as whole numbers. Thread-safe."""
 
     def __init__(self, rows: FeatureRows, weights: Weights) -> None:
         self.rows = rows

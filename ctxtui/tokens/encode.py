@@ -45,7 +45,10 @@ def count_text(encoding: Encoding, text: str) -> int:
 
 
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """Split `text` into parts of at most `size` characters, if possible without changing the count."""
+    """Split `text` into parts of at most `size` characters.
+
+    The token count stays the same where there is a safe cut.
+    """
     start = 0
     while len(text) - start > size:
         end = _find_cut(text, start, start + size)

@@ -1,4 +1,7 @@
-"""Plain estimators of other tools, to reproduce their figures: never calibrated, based on the text alone."""
+"""Plain estimators of other tools, to reproduce their figures.
+
+They count the text alone and are never calibrated.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.
 
 
 def estimator_rule(name: str) -> ModelRule:
-    """Rule that counts every model by estimator `name`: its texts, and nothing for their framing."""
+    """Rule that counts every model's texts by estimator `name`, without their framing."""
     figures = {
         "encoding": name,
         "exact": False,

@@ -46,7 +46,10 @@ class ReminderPredictor:
         return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Learn that a call `steps` further had `error` tokens (give or take `deviation`) more than its blocks."""
+        """Learn from the `error` (tokens) of a call `steps` further.
+
+        It is what the call had beyond its blocks, give or take `deviation`.
+        """
         alike = (
             0.65 * self._median_size() <= error <= 1.5 * self._median_size() if len(self._sizes) >= _MIN_SIZES else True
         )

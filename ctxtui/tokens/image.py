@@ -26,7 +26,7 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic: an image is shrunk until its longer edge, padded to whole patches, and its patches are in the limits.
+    """Anthropic's limits, to which an image padded to whole patches is shrunk.
 
     Each 28 x 28 patch is a token.
     """
@@ -36,7 +36,7 @@ class Resizing(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """OpenAI's tile models: `base` tokens, plus `per_tile` for each 512-pixel tile of the shrunken image."""
+    """OpenAI's `base` tokens, plus `per_tile` for each 512-pixel tile of the shrunken image."""
 
     base: int
     per_tile: int

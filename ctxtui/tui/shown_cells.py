@@ -1,4 +1,4 @@
-"""The cells on the terminal, so that a frame only writes those that changed: many bytes make the program wait."""
+"""The cells on the terminal, so that a frame writes only those that changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ShownCells:
     def limit_to_changes(self, update: CompositorUpdate) -> CompositorUpdate:
         """Wrap a frame so that, when it is rendered, only its changes are written.
 
-        After a new layout, all of it.
+        After a new layout all of it is written.
         """
         return ChangedCells(update, self) if isinstance(update, ChopsUpdate | LayoutUpdate) else update
 
@@ -118,7 +118,7 @@ class _Pen:
 def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:
     """Write the middle of `piece`, all one cell wide, that differs from `shown`.
 
-    All of it if its length changed.
+    The whole row if its length changed.
     """
     old, new = list(shown), list(piece)
     prefix, suffix, shorter = 0, 0, min(len(old), len(new))

@@ -68,7 +68,7 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text; return the data after its end, and the paste event (None: it continues)."""
+        """Consume pasted text; return what follows it, and the paste (None: it continues)."""
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""
@@ -122,7 +122,10 @@ class TerminalOutput:
         self._is_flushed.clear()
 
     def wait_for_flush(self) -> None:
-        """Wait until the terminal has the frame, at most 2 ms: work would keep the writer thread waiting."""
+        """Wait until the terminal has the frame, at most 2 ms.
+
+        Work meanwhile would keep the writer thread waiting.
+        """
         self._is_flushed.wait(_MAX_FLUSH_SECONDS)
 
     def write(self, text: str) -> int:
@@ -150,7 +153,7 @@ def _unless_gone() -> Iterator[None]:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with `PasteParser`, larger reads and whole frames, which does not poll while idle."""
+    """Textual's driver with whole frames and larger reads, without polling while idle."""
 
     _waking_event: WakingEvent | None = None
     """Replaces Textual's event, which is polled ten times a second."""
@@ -165,7 +168,10 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = self._output
 
     def write(self, data: str) -> None:
-        """Write to the terminal, each frame as one piece: the writer thread would wait for a turn per piece."""
+        """Write to the terminal, each frame as one piece.
+
+        The writer thread would wait for a turn per piece.
+        """
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:

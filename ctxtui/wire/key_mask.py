@@ -82,7 +82,7 @@ class KeyMask:
 def _partial_start(data: bytes, part: bytes) -> int:
     """Index at which the end of `data` is an incomplete start of `part`.
 
-    The length of `data` if it is not.
+    The length of `data` if there is none.
     """
     start = max(0, len(data) - len(part) + 1)
     while (start := data.find(part[:1], start)) >= 0:

@@ -13,7 +13,10 @@ Position = tuple[str | int, ...]
 
 
 class WireMarker(NamedTuple):
-    """A cache breakpoint: member `at` (0-based) of item `inner` of the content, or of the block (-1)."""
+    """A cache breakpoint: member `at` (0-based) of a block or of an item of its content.
+
+    `inner` is the item's index, or -1 for the block.
+    """
 
     inner: int
     key: str

@@ -30,7 +30,7 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 
 
 class PlannedCall(Struct, frozen=True):
-    """A call that runs outside of the workspace's rules: what is run, how, and why to ask each time ("": no need)."""
+    """A call outside of the workspace's rules; `guard` is why to ask each time ("": no need)."""
 
     command: str
     description: str

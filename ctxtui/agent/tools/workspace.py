@@ -149,7 +149,7 @@ class Workspace:
         return [name if plain else f"{name}/" for plain, name in sorted(named)]
 
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Every regular file below `path` (or `path` itself), relative to the root, without folders in `skip`."""
+        """Regular files below `path` (or itself), relative to the root, not in `skip` folders."""
         place = self.resolve(path)
         with self._open_folder(place.parent.parts) as folder:
             if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):

@@ -1,4 +1,4 @@
-"""Tools that change files: a write is planned first, shown to the user, and then done as shown."""
+"""Tools that change files: a write is planned and shown before it is done."""
 
 from __future__ import annotations
 

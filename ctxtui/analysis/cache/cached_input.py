@@ -27,7 +27,7 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 def entry_lifetime(call: Call) -> float:
     """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
 
-    5 min. without one.
+    300 without one.
     """
     usage = call.usage
     if usage and usage.write_12h:
@@ -49,7 +49,7 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
     """Time (Unix seconds) after which nothing used `at` that time can be cached.
 
-    Inf without a time.
+    `inf` without a time.
     """
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 

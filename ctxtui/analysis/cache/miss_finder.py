@@ -294,7 +294,7 @@ def _block_text(block: Block) -> str:
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
     """Name of the tool that the answer of `base` called on a file that the changed block names.
 
-    Else "".
+    "" if it called none.
     """
     tree = book.session.tree
     if node == ROOT:

@@ -209,11 +209,11 @@ class BlockLifetimes:
         return [self._answer_node[number] for number in self._answers]
 
     def count_calls(self, node: int, calls: int) -> int:
-        """How many of the first `calls` calls held the block of `node` in their context."""
+        """Number of calls, of the first `calls`, whose context held the block of `node`."""
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
-        """How many of the first `calls` calls held at least one block of `nodes` in their context."""
+        """Number of calls, of the first `calls`, whose context held any block of `nodes`."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))

@@ -48,7 +48,7 @@ def sort_members(value: Json) -> Json:
 def diff_text(node: Node) -> str:
     """Text of a block for a word diff: text and media, a call's input, or a tool's definition.
 
-    Else its JSON.
+    Its JSON if it has none of these.
     """
     value = node.block.value()
     category = CATEGORIES[node.category]

@@ -153,7 +153,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     def first_call(self, position: int) -> int:
         """Number (from 1) of the call that first sent the block at `position`.
 
-        The next one if none did.
+        If none did: the next one.
         """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1

@@ -104,7 +104,7 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
     """Sort findings by risk, then saving (else tokens), warnings first.
 
-    And return those that save too little.
+    Those that save too little are returned apart.
     """
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
@@ -157,7 +157,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     def edits(self) -> tuple[Edit, ...]:
         """All edits that save, without repeats, in the order of their findings.
 
-        Neither breakpoints nor redactions.
+        Breakpoints and redactions are left out.
         """
         return tuple(
             {

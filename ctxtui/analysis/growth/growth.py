@@ -169,10 +169,7 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Of `sent` input tokens, those that were sent before.
-
-    And duplicate tokens in the last context (`twice`).
-    """
+    """Input tokens: `sent` in all, those sent before, and duplicates in the last context (`twice`)."""
 
     sent: int
     before: int

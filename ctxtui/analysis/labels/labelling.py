@@ -75,7 +75,7 @@ class Labelling:
 def _contains(body: bytes, needle: bytes) -> bool:
     """Whether a long `body` contains `needle`.
 
-    In pieces, because a search blocks all other threads.
+    It searches piece by piece, because a search blocks all other threads.
     """
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))

@@ -1,4 +1,7 @@
-"""Caches without markers, such as OpenAI's before 5.6: they read the longest recent prefix, in steps."""
+"""Caches without markers: they read the longest recent prefix, in steps.
+
+OpenAI's before 5.6 is one of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenAI's prompt cache from 5.6 on (facts §4): entries at breakpoints, explicit or at message ends."""
+"""OpenAI's prompt cache from 5.6 on (facts §4).
+
+Its entries are at breakpoints, explicit or at message ends.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class _Candidate(NamedTuple):
 
 
 class Breakpoints:
-    """Simulates OpenAI's prompt cache from 5.6 on, for all models and scopes (their prefix keys differ)."""
+    """Simulates OpenAI's prompt cache from 5.6 on.
+
+    One simulation is for all models and scopes, as their prefix keys differ.
+    """
 
     mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 

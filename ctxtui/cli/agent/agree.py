@@ -111,7 +111,7 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send at most `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
+    """Send at most `calls` calls again, also under `variants` and without heavy blocks.
 
     Raises `CtxtuiError` if nothing can be sent again, if it could cost more than the budget, or if no request was
     answered.

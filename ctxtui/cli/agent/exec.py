@@ -143,7 +143,10 @@ def _collect_answers(context: click.Context, fork: str, thread: str) -> Recorded
 
 
 def prefer_own_recording(name: str) -> str:
-    """The path of ctxtui's recording called `name`, as a client's own transcript may have that name; else `name`."""
+    """The path of ctxtui's recording called `name`, else `name`.
+
+    A prefix that only one recording has is enough.
+    """
     recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
     exact = [path for path in recordings if path.stem == name]
     return str((exact or recordings)[0]) if exact or len(recordings) == 1 else name

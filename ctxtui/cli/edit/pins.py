@@ -1,4 +1,4 @@
-"""`ctxtui edits pins`: a session's pinned blocks, and a hook that prints them after a compaction."""
+"""`ctxtui edits pins`: pinned blocks, and a hook that prints them after a compaction."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def print_text(
 def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     """The most important fact about the thread for its last call.
 
-    For an earlier one its miss, or "".
+    For an earlier call its miss, or "".
     """
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):

@@ -64,7 +64,10 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
 
 
 def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -> list[int]:
-    """For edits that remove or pin, replace a header without its parts by all parts, and leave out other headers."""
+    """For edits that remove or pin, replace each header by the parts of its message.
+
+    A header is left out if some of its parts are targets.
+    """
     if not edit.spec.pins and not edit.spec.removes:
         return target_positions
     positions: dict[int, None] = {}

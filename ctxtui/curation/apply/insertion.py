@@ -81,7 +81,7 @@ def place(context: Context, insertion: Insertion, remaining: RemainingContext) -
 def _skip_removed_start(context: Context, position: int, removed: Container[int]) -> int:
     """The start of the message at `position` if nothing of it is left before that.
 
-    Else `position`.
+    `position` itself otherwise.
     """
     message = context.message_at(position)
     before = range(message.start if message is not None else position, position)

@@ -27,9 +27,9 @@ LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 def select_breakpoints(
     plain: Applied, requests: Sequence[tuple[int, Edit]]
 ) -> tuple[dict[int, Edit], list[RejectedEdit]]:
-    """Split breakpoint edits, in the order of the log, into valid ones by position and rejected ones.
+    """Split breakpoint edits into valid ones by position and rejected ones.
 
-    `plain` is the context under the other edits.
+    `requests` are in the order of the log. `plain` is the context under the other edits.
     """
     context = plain.context
     if not requests:

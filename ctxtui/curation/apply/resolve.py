@@ -100,7 +100,10 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The indexes of the latest run of answers, the last one first, with removed messages among them."""
+    """Yield the indexes of the latest run of answers, the last one first.
+
+    Removed messages within the run are among them.
+    """
     messages = context.messages
     index = len(messages) - 1
     while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):

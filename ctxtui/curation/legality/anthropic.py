@@ -125,7 +125,10 @@ def _check_error_result(path: str, parts: Sequence[dict[str, Json]]) -> Iterator
 
 
 class RoleRun(Struct):
-    """Adjacent messages of one role: the path of the first, and all their parts with their JSON paths."""
+    """Adjacent messages of one role, as one list of parts with their JSON paths.
+
+    `path` is that of the first message.
+    """
 
     role: Json
     path: str = ""
@@ -173,7 +176,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """With thinking enabled, require it at the start of the first answer after a user text (facts §1)."""
+    """If thinking is enabled, require it first after the last user text (facts §1)."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return

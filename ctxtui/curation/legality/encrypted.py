@@ -1,4 +1,4 @@
-"""Checks that encrypted content is sent back as the provider made it, a string (facts §1, §4)."""
+"""Checks that encrypted content is present where required, and a string (facts §1, §4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checks a request body against the rules of Google's generateContent, as its answers show them."""
+"""Checks a request body against the rules of Google's generateContent.
+
+The rules are those that its answers show.
+"""
 
 from __future__ import annotations
 

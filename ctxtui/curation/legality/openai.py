@@ -1,4 +1,4 @@
-"""Checks a request body against the rules of OpenAI's Chat Completions and Responses (facts §4)."""
+"""Checks Chat Completions and Responses bodies against OpenAI's rules (facts §4)."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def newest_call(self) -> int:
         """The index of the message with the newest answered call.
 
-        The number of messages without one.
+        Without one: the number of messages.
         """
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)

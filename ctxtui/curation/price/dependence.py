@@ -174,7 +174,10 @@ class Lost(NamedTuple):
 
 
 def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks, the most quoted first, then the most frequent."""
+    """Literals of the blocks at `covered` that `summary` lacks, the most quoted first.
+
+    Equally quoted ones are sorted by frequency. At most `_MAX_LOST_LITERALS` are returned.
+    """
     covered_positions = set(covered)
     counts: dict[str, int] = {}
     for position in covered_positions:

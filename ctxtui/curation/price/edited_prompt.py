@@ -175,7 +175,7 @@ def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
 
 
 def _find_differently_read(side: Applied, text_before: int, text_after: int) -> Sequence[int]:
-    """Positions of thinking that the provider reads in only one of two requests (see `last_user_text`)."""
+    """Positions of thinking read in only one of two requests (see `last_user_text`)."""
     thinking = side.context.thinking
     first, last = sorted((text_before, text_after))
     return thinking[bisect_left(thinking, first) : bisect_left(thinking, last)]
@@ -247,7 +247,10 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints of `base` (`had`), except those that an edit set on a block that is removed."""
+    """The breakpoints of `base`, except those that an edit set on a removed block.
+
+    `had` are all of its breakpoints. A marker that the client had at such a block returns.
+    """
     markers: dict[Position, float] = {}
     for edge, life in had.items():
         position = edge[0]

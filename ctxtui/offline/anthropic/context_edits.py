@@ -1,4 +1,4 @@
-"""Anthropic's context editing: the server changes a request before the model reads it (facts §3).
+"""Anthropic's context editing of a request before the model reads it (facts §3).
 
 Old thinking is removed, and old tool results are replaced by `CLEARED`; compaction is not simulated.
 """

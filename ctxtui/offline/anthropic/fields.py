@@ -1,4 +1,4 @@
-"""The fields of an Anthropic request and of its blocks (facts §1), and the errors for wrong ones.
+"""Fields of Anthropic requests and blocks (facts §1), and errors for wrong ones.
 
 The notation of a field is explained at `json_shape.fields`.
 """

@@ -1,4 +1,7 @@
-"""Message threads: the server keeps a conversation, so that a request has only new messages (facts §3)."""
+"""Message threads: the server keeps a conversation (facts §3).
+
+A request then has only new messages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Messages API of the offline provider (facts §1): requests in, messages and event streams out."""
+"""The offline provider's Messages API: requests in, messages or streams out (facts §1)."""
 
 from __future__ import annotations
 

@@ -210,7 +210,10 @@ class AnswerSigner:
 
 
 def _signature_length(model: str, text: str) -> int:
-    """The length at which a signature has as many tokens as its thinking, which it replaces if the text is omitted."""
+    """Length at which a signature has as many tokens as its thinking.
+
+    If the text is omitted, the signature replaces it.
+    """
     facts = card(model)
     if not facts.factors.hidden:
         return 0

@@ -1,6 +1,7 @@
-"""Validates requests as the Anthropic Messages API does, written from its documentation (facts §1, §2).
+"""Validates requests as the Anthropic Messages API does (facts §1, §2).
 
-It is deliberately independent of `curation.legality.legality`: tests compare the two.
+It is written from the documentation. It is deliberately independent of `curation.legality.legality`: tests compare the
+two.
 """
 
 from __future__ import annotations

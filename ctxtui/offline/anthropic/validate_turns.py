@@ -1,4 +1,4 @@
-"""Validates turns: roles, contents, calls and results, system messages, the end (facts §1, validity rules)."""
+"""Validates the order and the contents of turns (facts §1, validity rules)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 def to_camel_case(value: Json) -> Json:
     """An object with its own keys in camel case (Google takes snake case as well).
 
-    Any other value unchanged.
+    Any other value is returned unchanged.
     """
     if not isinstance(value, dict):
         return value
@@ -306,7 +306,10 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
 
 
 def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether answers and calls are pairs, by id if both have one, else by name (google-genai sends no ids)."""
+    """Whether answers and calls are pairs, by id if both have one, else by name.
+
+    The library google-genai sends no ids.
+    """
     remaining_calls = list(calls)
     for answer in answers:
         for call in remaining_calls:

@@ -1,7 +1,7 @@
-"""Sends the offline provider's replies, at their pace and with their simulated fault, over HTTP or a WebSocket.
+"""Sends the offline provider's replies over HTTP or a WebSocket.
 
-A WebSocket carries one frame for each request and for each event (facts §13.3). A *lane* is a sequence of responses on
-one WebSocket, named by ``stream_id``.
+Replies have a pace and may have a simulated fault. A WebSocket carries one frame for each request and for each event
+(facts §13.3). A *lane* is a sequence of responses on one WebSocket, named by ``stream_id``.
 """
 
 from __future__ import annotations

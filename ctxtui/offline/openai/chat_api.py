@@ -1,4 +1,4 @@
-"""Chat Completions of the offline provider (facts §4): requests in, completions and chunk streams out."""
+"""The offline provider's Chat Completions: bodies in, answers or streams out (facts §4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encrypted reasoning of the Responses API (facts §4): opaque to the client, readable by the provider.
+"""Encrypted reasoning of the Responses API, opaque to the client (facts §4).
 
 Our own cipher only encodes the text and seals it against changes.
 """

@@ -62,7 +62,7 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
 
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
-    """The request's definitions and those of its ``additional_tools`` `items`, also those in namespaces."""
+    """Tools of the request and of its ``additional_tools`` items, also in namespaces."""
     definitions = [*as_list(body.get("tools"))]
     for item in items:
         if as_dict(item).get("type") == "additional_tools":
@@ -186,10 +186,11 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """Refusals of all `items` together: ids, calls and answers, reasoning, the place of a request for compaction.
+    """Yield the refusals that depend on all `items` together.
 
-    Items from `own_start` on are the request's, the others are stored. `stored` are the known items by id (None:
-    unknown). `store` is the request's setting. `whole`: `items` are the whole conversation.
+    They concern ids, calls and answers, reasoning, and the place of a request for compaction. Items from `own_start` on
+    are the request's, the others are stored. `stored` are the known items by id (None: unknown). `store` is the
+    request's setting. `whole`: `items` are the whole conversation.
     """
     yield from _id_refusals(items[own_start:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]

@@ -108,7 +108,10 @@ class AgentTools(Struct, eq=False):
         return await self.files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
     def adjust_to_model(self, *, local: bool) -> None:
-        """Send servers' images, by `images`, to a model: with auto not to a `local` one, which may not see them."""
+        """Decide by `images` whether a model gets the servers' images.
+
+        With ``auto``, a `local` model does not: it may not see them.
+        """
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
@@ -129,7 +132,10 @@ class AgentTools(Struct, eq=False):
 
 
 def select_enabled(definitions: Iterable[Json], enabled: str) -> list[Json]:
-    """Select the tools whose names match a pattern of each list in `enabled` (joined by ``&``; "": all tools)."""
+    """Select the tools whose names match a pattern of each list in `enabled`.
+
+    The lists are joined by ``&``; "" selects all tools.
+    """
     lists = [names for part in enabled.split("&") if (names := part.split())]
     return [
         definition

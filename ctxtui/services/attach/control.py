@@ -29,7 +29,10 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Control:
-    """Serves control requests for a run in `folder` with `answer`, if they carry the secret of the run's file."""
+    """Serves control requests for a run in `folder` with `answer`.
+
+    A request must carry the secret of the run's file.
+    """
 
     def __init__(self, folder: Path, run: str, answer: Answer) -> None:
         self._path = folder / f"{run}{CONTROL_SUFFIX}"

@@ -33,7 +33,9 @@ MAX_CACHED_TREES: Final = 16
 
 
 class Proof(Struct, frozen=True):
-    """The ids of edits by their effect on one request, and the authors (`by`) of the applied ones.
+    """The ids of edits by their effect on one request.
+
+    `by` are the authors of the applied ones.
 
     - `without_target`: their target is not in the request (``asleep`` in the record).
     - `refused`: could not be applied, with the reason.
@@ -56,7 +58,10 @@ class Proof(Struct, frozen=True):
 
 
 class CuratedRequest(Struct, frozen=True):
-    """A request under edits: its new `body` (None: send the program's own), and the effect of each edit."""
+    """A request under edits, and the effect of each edit.
+
+    If `body` is None, the program's own is sent.
+    """
 
     body: bytes | None
     proof: Proof

@@ -103,7 +103,7 @@ def _keep_warm_status(warm: Any, recording: Path) -> KeepWarmStatus | None:
 def hold_reasons(folder: Path) -> dict[str, str]:
     """Reasons for held requests, by the path of their recording in `folder`.
 
-    Of several, the one released first.
+    Of several at one path, the one released first.
     """
     first: dict[str, tuple[float, str]] = {}
     for _, answer in ask_all(folder, {"do": "list"}):

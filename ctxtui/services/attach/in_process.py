@@ -95,7 +95,10 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """Use as a decorator: record each call of `function` and nothing else (of a generator, not its work)."""
+        """Use as a decorator: record each call of `function` and nothing else.
+
+        The work of a generator is not recorded.
+        """
         self.stop()
         again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):

@@ -34,9 +34,9 @@ CHARS_PER_TOKEN: Final = 4
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
-    """Build the HTTP answer in which the requested model says `text`, streamed if the request asks for it.
+    """Build an HTTP answer in which the requested model says `text`.
 
-    `input_` is an estimate in tokens; `at` is Unix seconds.
+    It is streamed if the request asks for it. `input_` is an estimate in tokens; `at` is Unix seconds.
     """
     builders = {ANTHROPIC: _build_message, CHAT: _build_completion, RESPONSES: _build_response, GOOGLE: _build_content}
     answer, events = builders[dialect](request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)

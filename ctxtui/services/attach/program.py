@@ -123,7 +123,10 @@ class Program(Struct, frozen=True, kw_only=True):
         return start._replace(env=bypass_proxies(env) | start.env)
 
     def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
-        """Variables with which the program's requests to `hosts` go through `proxy`, and it trusts `bundle`."""
+        """Variables that route the program's requests to `hosts` through `proxy`.
+
+        They also make it trust the certificates in the file `bundle`.
+        """
         no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
         entries = [
             entry

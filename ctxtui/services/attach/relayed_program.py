@@ -43,7 +43,10 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine, and those in files that the `variables` or the common ones name."""
+    """The certificates (PEM) of this machine and of files named by variables.
+
+    The variables are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
+    """
     certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
     system = _system_certificates()
     return b"\n".join([*certificates, *([system] if system else [])])
@@ -78,7 +81,10 @@ def write_certificates(certificates: bytes) -> Path:
 
 
 class Routing(Protocol):
-    """A way to route the program's requests through ctxtui, with the base URLs that it gets (`urls`)."""
+    """A way to route the program's requests through ctxtui.
+
+    `urls` are the base URLs that the program gets.
+    """
 
     urls: Mapping[str, str]
 
@@ -120,7 +126,10 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes by a forward proxy for the providers' hosts, whose certificates only this program trusts."""
+    """Routes the program through a forward proxy for the providers' hosts.
+
+    Only this program trusts its certificates.
+    """
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.

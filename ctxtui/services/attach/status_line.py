@@ -145,7 +145,10 @@ def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """Usable tokens of the client's `window` (or the user's for the model): the user's number, or the share."""
+    """Usable tokens of a model's window: the user's number, or the share.
+
+    `window` is the client's; a window that the user set for the model replaces it.
+    """
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)

@@ -15,7 +15,10 @@ REMOTE_MARK: Final = "cloud"
 
 
 class ModelChoice(Struct, frozen=True):
-    """The user's choice of model ("": by settings and availability) and of the session to continue."""
+    """The user's choice of model, and of the session to continue.
+
+    An empty provider or model is chosen by settings and availability.
+    """
 
     provider: str = ""
     model: str = ""
@@ -64,8 +67,9 @@ def stays_on_machine(chat_model: ChatModel) -> bool:
 
 
 def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether a request to `chat_model` with the list price `usd` (None: there is none) costs nothing.
+    """Whether a request to `chat_model` costs nothing.
 
-    At a local program that is no known server, the list price counts.
+    `usd` is the request's list price (None: there is none). At a local program that is no known server, the list price
+    counts.
     """
     return runs_model(chat_model) or (chat_model.endpoint.local and usd is None)

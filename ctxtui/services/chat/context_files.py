@@ -157,7 +157,10 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """The tokens in use at `head`: those of the last reported call on the path, and of the blocks after it."""
+        """The tokens in use at `head`.
+
+        They are those of the last reported call on the path, and of the blocks after it.
+        """
         tree, reported_usage = session.tree, {}
         for call in session.calls.values():
             if call.usage is not None:
@@ -228,7 +231,10 @@ class ContextFiles:
 
 
 def describe_selection(chosen: Selection) -> str:
-    """Describe a selection: ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``."""
+    """Describe a selection in one line.
+
+    For example ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``.
+    """
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
     omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""
     count = len(chosen.chosen)

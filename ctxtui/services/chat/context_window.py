@@ -1,4 +1,7 @@
-"""The context window of a model, from the user, the running server, the model table, or the server's refusal."""
+"""The context window of a model.
+
+Its source is the user, the running server, the model table, or the server's refusal.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,10 @@ REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
-    """Return `chat_model` with its window: the user's, the reported one, the model table's, or an assumed one.
+    """Return `chat_model` with its window.
 
-    Raises `BadConfig` if the user's window is larger than the model's, or the user's ``answer_tokens`` leave no room.
+    It is the user's, the reported one, the model table's, or an assumed one. Raises `BadConfig` if the user's window is
+    larger than the model's, or the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window

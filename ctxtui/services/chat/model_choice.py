@@ -1,4 +1,7 @@
-"""Choose a chat's model by flags, settings, keys and running servers, and list those that it can change to."""
+"""Choose a chat's model, and list those that it can change to.
+
+The choice depends on flags, settings, keys and running servers.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable, over plain http under the same conditions as a key."""
+    """Add the headers from the provider's own variable.
+
+    Over plain http, the conditions for a key apply to them.
+    """
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
@@ -127,7 +133,7 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
     """Set the model that a project requests, if the chosen provider may have it.
 
-    Else say so in `why`.
+    `why` says it if the provider may not.
     """
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)
@@ -242,9 +248,9 @@ def _choose_offline(model: str) -> ChatModel:
 
 
 async def add_listed_details(chat_model: ChatModel, client: SdkClient, config: Config) -> ChatModel:
-    """Add the provider's model list, with window and answer limit (Anthropic, Google), if it answers.
+    """Add details from the provider's model list, if it answers.
 
-    Raises what `with_window` raises.
+    They are the ids, and for Anthropic and Google the window and the answer limit. Raises what `with_window` raises.
     """
     try:
         response = await client.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -268,7 +274,10 @@ def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
 
 
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests, with an answer limit except for Ollama's own API."""
+    """The top-level parameters of a chat's requests.
+
+    They have an answer limit, except for Ollama's own API.
+    """
     max_tokens = answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
     dialect = chat_model.endpoint.dialect
     if dialect == ANTHROPIC:

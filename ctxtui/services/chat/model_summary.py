@@ -32,9 +32,10 @@ TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
 
 class SummaryPart(Struct, frozen=True):
-    """The part of a context to summarize, under the headings `sections` (empty: the default ones).
+    """The part of a context to summarize.
 
-    `keep` are literals to quote verbatim; `length` is in tokens (0: no limit).
+    `sections` are the headings (empty: the default ones), `keep` are literals to quote verbatim, `length` is in tokens
+    (0: no limit).
     """
 
     context: Context
@@ -71,9 +72,10 @@ async def choose_named_model(choice: ModelChoice, config: Config) -> ChatModel:
 def build_request(
     chat_model: ChatModel, config: Config, part: SummaryPart, agent_context: EditedContext | None = None
 ) -> bytes:
-    """Build the request for a summary of `part`, alone or at the end of what the agent would send next.
+    """Build the request for a summary of `part`.
 
-    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    It is appended to what the agent would send next (`agent_context`); with None it is alone. Raises `CtxtuiError` if
+    the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if agent_context is None:

@@ -97,7 +97,10 @@ class ChatRecorder:
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
     def _context_json(self, text: str, head: int, before: int) -> str:
-        """JSON of a context that changed with `text`: the number of blocks that stay, and those after them."""
+        """JSON of a context that changed with `text`.
+
+        ``keep`` is the number of blocks that stay, ``items`` are those after them.
+        """
         tree = self._session.tree
         same = tree.common(before, head)
         items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]

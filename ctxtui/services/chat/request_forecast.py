@@ -36,8 +36,9 @@ MAX_REPLAYED_CALLS: Final = 20
 
 
 class RequestForecast(Struct, frozen=True):
-    """Forecast of the next request: its input tokens, and the price of the input (None: unknown).
+    """Forecast of the next request: its input tokens, and their price.
 
+    - `usd`: the price; None: unknown.
     - `miss`: why it will read at most half of the thread's previous request from the cache; "": there is no miss.
     - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
@@ -148,7 +149,10 @@ class RequestForecaster:
         return reason.kind if reason is not None else "nothing of it is cached"
 
     def note_answer_begun(self, draft: Draft, at: float, thread: str = MAIN) -> None:
-        """Note that the answer to `draft` began at Unix time `at`, so that the cache holds the request now."""
+        """Note that the answer to `draft` began at Unix time `at`.
+
+        From then on, the cache holds the request.
+        """
         self._begun.append((draft, at, thread))
 
     def _apply_begun(self, draft: Draft, at: float, thread: str) -> None:

@@ -73,7 +73,10 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 
 
 class VariantSpec(Struct, frozen=True, kw_only=True):
-    """A way to send calls again: to another `model`, with policies' edits, or without the block of a digest."""
+    """A way to send calls again.
+
+    It changes the `model`, applies policies (`steps`), or omits the block with the digest `without`.
+    """
 
     name: str
     steps: tuple[Step, ...] = ()
@@ -119,7 +122,10 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
-    """List a conversation's `count` heaviest blocks, without tool calls, thinking and the user's last text."""
+    """List a conversation's `count` heaviest blocks to omit.
+
+    Tool calls, thinking and the user's last text are excluded.
+    """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last_text = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)

@@ -83,7 +83,10 @@ def recover(
 def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """Restore the conversation of the stored `session` in `dialect` from the events `pending` of earlier hosts."""
+    """Restore the conversation of the stored `session` in `dialect`.
+
+    `pending` are the events of earlier hosts.
+    """
     tip, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.

@@ -1,7 +1,7 @@
-"""The clients whose sessions can be found on this machine: folders, environment variables, processes.
+"""The clients whose sessions can be found on this machine.
 
-A new client is one record of `CLIENTS`. Each follows the client's own source or documentation (looked up in November
-2026, in the versions of facts §13).
+A new client is one record of `CLIENTS`: its folders, environment variables and processes. Each follows the client's own
+source or documentation (looked up in November 2026, in the versions of facts §13).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Config(Struct, frozen=True):
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
         """Yield (name, value, origin) of every setting.
 
-        Tables entry by entry, an empty one as a whole.
+        Tables are yielded entry by entry, an empty one as a whole.
         """
         for name in FIELDS:
             value = getattr(self.settings, name)
@@ -166,9 +166,10 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above, up to the repository's or the user's home folder.
+    """Find the nearest file of this name in `cwd` or above.
 
-    Files that are not the user's own are ignored and returned too: other users must not control this one's chats.
+    The search ends at the repository's or the user's home folder. Files that are not the user's own are ignored and
+    returned too: other users must not control this one's chats.
     """
     ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):

@@ -23,9 +23,9 @@ _NAMES: Final = frozenset(
 
 
 def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """Select the variables of `env` for another program: those known to hold no secret, and `further`.
+    """Select the variables of `env` for another program.
 
-    `further` has names or patterns separated by spaces.
+    They are those known to hold no secret, and `further`: names or patterns separated by spaces.
     """
     patterns = ("LC_*", *further.split())
     return {

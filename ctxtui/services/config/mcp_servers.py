@@ -175,9 +175,9 @@ PROJECT_FILE: Final = ".mcp.json"
 
 
 def load_servers(config: Config, cwd: Path) -> list[McpServer]:
-    """The servers of the configuration, then those of the ``.mcp.json`` in `cwd` or above it that have other names.
+    """The configured servers, then those of ``.mcp.json`` that have other names.
 
-    Raises `BadConfig`.
+    The file is in `cwd` or above it. Raises `BadConfig`.
     """
     by_name: dict[str, McpServer] = {}
     for name, table in config.settings.mcp.items():

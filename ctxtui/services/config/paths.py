@@ -21,9 +21,10 @@ DATABASE: Final = "CTXTUI_DB"
 
 
 def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
-    """The folder of the database: the user's ``data_dir`` (`setting`; "": not set), else by `env`.
+    """The folder of the database.
 
-    Raises `BadConfig` for a ``~`` that cannot be expanded.
+    It is the user's ``data_dir`` (`setting`; "": not set), else chosen by `env`. Raises `BadConfig` for a ``~`` that
+    cannot be expanded.
     """
     if setting:
         return _make_absolute(setting, "data_dir")

@@ -52,7 +52,7 @@ _reported: dict[str, str] = {}
 def plugins(group: str) -> tuple[Plugin, ...]:
     """The plug-ins of `group` in order of name, the user's own files before packages.
 
-    Each is loaded once a run.
+    Each is loaded once in a run.
     """
     return _load_group(group, config_file().parent / group)
 

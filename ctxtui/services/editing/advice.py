@@ -48,9 +48,10 @@ class SearchResult(Struct, frozen=True, dict=True):
 def search_remedies(
     book: Book, counter: Counter, chosen: ChosenCall, prices: PriceTable, share: float, edits: Sequence[Edit] = ()
 ) -> SearchResult:
-    """Search for remedies in the context after the answer of the `chosen` call, under the applied `edits`.
+    """Search for remedies in the context after the answer of the `chosen` call.
 
-    `share` is that of the context window to fill. Everything in `book` must be counted.
+    The context is under the applied `edits`. `share` is that of the context window to fill. Everything in `book` must
+    be counted.
     """
     base = curate_context(
         book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices
@@ -76,7 +77,10 @@ def advise(
 
 
 def _without_code(advice: Advice) -> Advice:
-    """`advice` without its policies' code, which may be a third party's, so that it can be pickled."""
+    """`advice` without its policies' code, so that it can be pickled.
+
+    The code may be a third party's.
+    """
     steps = tuple(Step(replace(step.policy, propose=_propose_nothing), step.settings) for step in advice.remedy.steps)
     return replace(advice, remedy=replace(advice.remedy, steps=steps, applied=None))
 

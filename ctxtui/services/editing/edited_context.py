@@ -138,7 +138,10 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` can be translated to, and is not that of the tool that made the recording `source`."""
+    """Whether `form` can be translated to, and is not that of the recording's own tool.
+
+    `source` is the recording's file.
+    """
     return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 

@@ -1,6 +1,7 @@
-"""Writes a context as a request body, shell command, ctxtui's own format or a session to resume, and into files.
+"""Writes a context in an export form, and into files.
 
-In all functions `source` is the recording's file (None: a stream, or a session that is only in the database).
+Among the forms are a request body, a shell command, ctxtui's own format and a session to resume. In all functions
+`source` is the recording's file (None: a stream, or a session that is only in the database).
 """
 
 from __future__ import annotations
@@ -239,7 +240,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
+    """A default path for the exported file.
+
+    It is a name after the recording's, in the working directory, with two exceptions:
 
     - For the tool of the recording, if it finds files only among its own (`ResumeTarget.beside`): the recording's
       folder, or `ResumeTarget.own_folder` levels above it.
@@ -304,7 +307,7 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """What is left out, one line each."""
+    """Losses of the written context, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 
@@ -324,7 +327,10 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output` unless it is None or ``-``, else its required name, else ``FILE``."""
+    """The path of a session to resume.
+
+    It is `output` unless that is None or ``-``, else the session's required name, else ``FILE``.
+    """
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 

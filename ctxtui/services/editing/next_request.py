@@ -76,7 +76,10 @@ class Charges:
 
 
 class LaterCharges:
-    """Prices usage at the terms of recorded calls: of a model and provider, at those of the first one asked for."""
+    """Prices usage at the terms of recorded calls.
+
+    For a model and provider, those are the terms of the first call asked for.
+    """
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
@@ -91,7 +94,10 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True, dict=True):
-    """The next request of an open session: `weigh` converts features to its tokens, `charge` prices later calls."""
+    """The next request of an open session, and its price.
+
+    `weigh` converts features to its tokens, `charge` prices later calls.
+    """
 
     question: PriceQuestion
     forecast: NextCallForecast
@@ -144,7 +150,10 @@ def price_question_under(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The price question and the request of `following_request`, and its conversion of features to tokens."""
+    """The price question and the request of `following_request`.
+
+    The third value converts features to the request's tokens.
+    """
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
     weigh = weigh_as_reported(book, model, head, request)
@@ -214,9 +223,10 @@ def next_call_of(
     edits: Sequence[Edit] = (),
     at: float | None = None,
 ) -> PricedRequest | None:
-    """The next request of a thread under the applied `edits`, sent `at` (None: when the thread's last call ended).
+    """The next request of a thread under the applied `edits`.
 
-    None if the thread has no calls, or its last one has no report.
+    It is sent `at` (None: when the thread's last call ended). Returns None if the thread has no calls, or its last one
+    has no report.
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
@@ -259,7 +269,10 @@ def next_call_in(
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread, by its own markers and other threads' cache contents."""
+    """The forecast of `call`, the first of its thread.
+
+    It is based on the call's own markers and other threads' cache contents.
+    """
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)

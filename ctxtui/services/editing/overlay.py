@@ -114,7 +114,7 @@ class ThreadEdits:
 
     @property
     def waiting(self) -> Mapping[str, str]:
-        """What the staged edits that wait are waiting for, by their id (`core.edit_log`)."""
+        """The moments that staged edits wait for, by their id (`core.edit_log`)."""
         return self._derived[2]
 
     @property

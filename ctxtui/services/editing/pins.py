@@ -29,7 +29,10 @@ SETTINGS = Path(".claude") / "settings.local.json"
 
 
 class Hook(Struct, frozen=True):
-    """A hook of Claude Code, and a pattern of the commands that this or an earlier version of ctxtui wrote (`own`)."""
+    """A hook of Claude Code.
+
+    `own` matches the commands that this or an earlier version of ctxtui wrote.
+    """
 
     event: str
     matcher: str
@@ -46,7 +49,10 @@ COLD_HOOK: Final = Hook("UserPromptSubmit", "", re.compile(r" -m ctxtui cache ")
 
 
 class PinnedBlock(Struct, frozen=True):
-    """A pinned block: the called tool's name ("": no call), and the block's content or a call's arguments."""
+    """A pinned block.
+
+    `text` is its content or a call's arguments, `name` the called tool ("": no call).
+    """
 
     name: str
     text: str

@@ -56,7 +56,10 @@ def _ends_with_answer(context: Context) -> bool:
 
 
 def recording_line(session: Session, context: Context, position: int) -> int:
-    """The recording's line (from 1; 0: unknown) of the last call before the first one that has the block."""
+    """The line of the last call before the first one that has the block.
+
+    It is a line of the recording, from 1; 0 if it is unknown.
+    """
     node = context.nodes[position]
     before: Call | None = None
     for call in session.calls.values():

@@ -18,10 +18,11 @@ def conditions_met(
     at: float,
     is_other_model: bool,
 ) -> frozenset[str]:
-    """The `conditions` (`EXPIRY`, `MISS`) that are met if the next request is sent `at` (Unix seconds).
+    """The `conditions` that are met if the next request is sent `at`.
 
-    All of them if nothing is known of that request, or nothing is cached. `price_request` prices it under the applied
-    edits, sent at a time (None: when the last call ended).
+    Conditions are `EXPIRY` and `MISS`, `at` is Unix seconds. All are met if nothing is known of that request, or
+    nothing is cached. `price_request` prices it under the applied edits, sent at a time (None: when the last call
+    ended).
     """
     waits = frozenset(conditions)
     if not waits:

@@ -1,4 +1,4 @@
-"""Run an agent from Python as `ctxtui run` does, turn by turn, with your own tools, policies and observers.
+"""Run an agent from Python, turn by turn, with your own tools, policies and observers.
 
 async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
     first = await run.tell("Look at the failing test")

@@ -1,7 +1,7 @@
-"""Write a run's folder (``--log-dir``): each round as text and JSON, and the whole session, which ctxtui can open.
+"""Write a run's folder (``--log-dir``): its rounds, and the whole session.
 
-Files are numbered consecutively, as in Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``, ...;
-``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
+Each round is written as text and JSON; ctxtui can open the session. Files are numbered consecutively, as in Pedroceli's
+jobs: ``001-prompt.txt``, ``002-response.txt``, ...; ``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
 """
 
 from __future__ import annotations
@@ -122,7 +122,10 @@ class JobLog:
 
 
 class JobLogs:
-    """Writes the run of `book` into `folder`: the main thread, a folder for each sub-agent, finally the session."""
+    """Writes the run of `book` into `folder`.
+
+    It writes the main thread, a folder for each sub-agent, and finally the session.
+    """
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         self._folder = folder

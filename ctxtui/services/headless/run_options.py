@@ -46,7 +46,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     log_dir: Path | None = None
 
     def steps(self, window: int) -> tuple[Step, ...]:
-        """The named policies, then those of the limits, for a model with this `window` (tokens, 0: unknown)."""
+        """The named policies, then those of the limits.
+
+        `window` is the model's, in tokens (0: unknown).
+        """
         small = 0 < window <= SMALL_WINDOW
 
         def limit(option: int | None, usual: int) -> int:
@@ -79,7 +82,10 @@ class Outcome(StrEnum):
 
 
 class RequestSize(NamedTuple):
-    """The size of the last request, its forecast tokens, and its level (`window_checks.context_level`)."""
+    """The size of the last request.
+
+    `tokens` are forecast; `level` is that of `window_checks.context_level`.
+    """
 
     characters: int = 0
     tokens: int = 0

@@ -1,4 +1,7 @@
-"""Finds the best policy settings, cache markers and lifetimes over sessions, and when keeping a cache warm pays."""
+"""Finds the best policy settings, cache markers and lifetimes over sessions.
+
+Also finds when keeping a cache warm pays.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,10 @@ def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
 
 
 def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
-    """Each variant's cost relative to the first row, the recording: of money if it is known, else of tokens sent."""
+    """Each variant's cost relative to the first row, the recording.
+
+    It compares money if all of it is known, else tokens sent.
+    """
     recorded = lab.rows[0]
     priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
     base = (recorded.usd if priced else float(recorded.total)) or 1.0

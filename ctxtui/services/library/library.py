@@ -83,7 +83,10 @@ class SessionLibrary:
         """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first: milliseconds for thousands."""
+        """List every recording from its file name and times, newest first.
+
+        This takes milliseconds for thousands of recordings.
+        """
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
@@ -104,7 +107,7 @@ class SessionLibrary:
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `summaries` whose size, time or `live` changed, updated."""
+        """Update the `summaries` whose size, time or `live` changed; return only these."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
         changed = []
         for summary in summaries:

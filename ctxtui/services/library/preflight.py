@@ -1,4 +1,4 @@
-"""Outlook before a long run: context growth, cost, what a compaction would remove, and edits that make room."""
+"""Outlook before a long run: context growth, cost, compaction, and edits that make room."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """Edits of the policy ``budget`` that make room within `usable` tokens for the turns of `outlook`.
+    """Edits of the policy ``budget`` that make room for the turns of `outlook`.
 
-    They aim at `MIN_REMAINING_SHARE` of these tokens or more, even if the turns need more room, and are in addition to
-    the applied `edits`. None if none is needed, the growth is unknown, or the context is that small already. Everything
-    in `book` must be counted.
+    They aim at `MIN_REMAINING_SHARE` of the `usable` tokens or more, even if the turns need more room, and are in
+    addition to the applied `edits`. None if none is needed, the growth is unknown, or the context is that small
+    already. Everything in `book` must be counted.
     """
     if outlook.after is None or outlook.after.mid <= usable:
         return None

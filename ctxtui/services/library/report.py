@@ -68,10 +68,10 @@ class ReportDraft(NamedTuple):
 def draft_report(
     loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0
 ) -> ReportDraft:
-    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last), not masked yet.
+    """Report on `thread` of the session up to call `number`, not masked yet.
 
-    This is the slow part, which another process can do. Raises `NotFound`, `BadPattern`, and the errors of reading
-    notes and edits.
+    The thread "" is the main one, the number 0 is the last call. This is the slow part, which another process can do.
+    Raises `NotFound`, `BadPattern`, and the errors of reading notes and edits.
     """
     session = loaded.session
     chosen = choose_call(session, thread, number)

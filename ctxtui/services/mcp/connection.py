@@ -55,7 +55,10 @@ _MAX_LOG_BYTES: Final = 200_000
 
 
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
-    """UTF-8 decoder that cuts overlong lines, with which a server could fill the memory: the SDK buffers them."""
+    """UTF-8 decoder that cuts overlong lines.
+
+    The SDK buffers lines, so that a server could fill the memory with one.
+    """
 
     _size = 0
 
@@ -134,7 +137,7 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """What a starting server waits for, since when, and its last line of output.
+        """A starting server's step, its time so far, and its last line of output.
 
         "" for any other.
         """
@@ -255,7 +258,10 @@ class ServerConnection:
             self._settled.set()
 
     async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
-        """Move the limit of a start to `timeout` seconds after the server's last output, within `MAX_START`."""
+        """Extend the limit of a start while the server writes output.
+
+        It is `timeout` seconds after the last output, within `MAX_START`.
+        """
         loop, size = asyncio.get_running_loop(), self._log_size()
         last = loop.time() + MAX_START - timeout
         while not limit.expired():

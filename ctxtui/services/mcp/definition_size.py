@@ -49,9 +49,9 @@ class DefinitionSizes(Struct, frozen=True):
 
 
 def read_definitions(path: Path) -> list[Json]:
-    """Read the tool definitions in a file as MCP, Anthropic or OpenAI write them, in Anthropic's form.
+    """Read a file's tool definitions into Anthropic's form.
 
-    Raises `NotFound`, `Unreadable`, `Malformed`.
+    The file has them as MCP, Anthropic or OpenAI write them. Raises `NotFound`, `Unreadable`, `Malformed`.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -26,7 +26,10 @@ _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of `server`: its name there (`own`), that for the model, and its definition in Anthropic's form."""
+    """A tool of an MCP server.
+
+    `own` is its name there, `name` that for the model; `definition` is in Anthropic's form.
+    """
 
     server: str
     own: str
@@ -35,7 +38,10 @@ class OfferedTool(Struct, frozen=True):
 
 
 class OfferedText(Struct, frozen=True):
-    """A resource or a prompt of a server, its description, and the names of a prompt's arguments."""
+    """A resource or a prompt of a server.
+
+    `about` is its description, `arguments` are the names of a prompt's arguments.
+    """
 
     name: str
     about: str

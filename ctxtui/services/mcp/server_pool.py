@@ -27,7 +27,10 @@ REPORT_PERIOD: Final = 5.0
 
 
 class ServerPermissions:
-    """Servers that the user allowed to start, by `McpServer.digest`, stored in the folder `data`."""
+    """Servers that the user allowed to start, by `McpServer.digest`.
+
+    They are stored in the folder `data`.
+    """
 
     def __init__(self, data: Path) -> None:
         self._path = data / FILE

@@ -1,4 +1,7 @@
-"""Reads a model's context window from its files: a GGUF header or a folder's ``config.json``."""
+"""Reads a model's context window from its files.
+
+The source is a GGUF header or a folder's ``config.json``.
+"""
 
 from __future__ import annotations
 

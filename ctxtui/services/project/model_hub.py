@@ -25,9 +25,10 @@ _MAX_BYTES: Final = 1 << 20
 
 
 def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
-    """Fetch the context window of `model` (``owner/name``) from its ``config.json`` on the hub: tokens, and the URL.
+    """Fetch the context window of `model` from its ``config.json`` on the hub.
 
-    Raises `BadConfig` for a malformed name, `NotFound`, `Unreadable`, `CtxtuiError`.
+    The model is ``owner/name``. Returns tokens and the URL. Raises `BadConfig` for a malformed name, `NotFound`,
+    `Unreadable`, `CtxtuiError`.
     """
     if not _NAME.match(model):
         raise BadConfig(f"{model!r} is not a model of a hub", place="--hub", way_out="write OWNER/NAME")

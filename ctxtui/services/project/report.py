@@ -80,7 +80,7 @@ class CountedProject(Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """Of all text files, as UTF-8."""
+        """Size of all text files as UTF-8."""
         return sum(len(file.text.encode("utf-8", "replace")) for file in self.files)
 
     def kinds(self) -> list[tuple[str, int, int]]:

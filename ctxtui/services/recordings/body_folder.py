@@ -254,9 +254,9 @@ def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
 
 
 def read_bodies(session: BodySession) -> Iterator[bytes]:
-    """Yield all bodies of a session as one stream: the index, or the number of files, then a line per file.
+    """Yield all bodies of a session as one stream.
 
-    Raises `Unreadable`.
+    It is the index, or the number of files, then a line per file. Raises `Unreadable`.
     """
     paths = BodyFolder(session.folder).list_files([session.id])
     if not paths or paths[0].name != INDEX:

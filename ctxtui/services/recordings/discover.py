@@ -138,9 +138,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for, by `directory_file` or the folder's name.
+    """The directory that a project's `folder` (at `path`) is for.
 
-    "" if it is named for none of `around`.
+    It is read from `directory_file`, or matched by the folder's name; "" if that is for none of `around`.
     """
     if not folder:
         return ""
@@ -164,7 +164,10 @@ _NO_FOLDER: Final = ("", "")
 def _match_entries(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match `segments`, with name and path of the folder at the first wildcard."""
+    """Yield the entries below `root` that match `segments`.
+
+    Each list has the name and path of the folder at the first wildcard.
+    """
     segment, *later_segments = segments
     if segment == "**":
         entries, fits = list_entries(root), _compile_patterns(later_segments[0])

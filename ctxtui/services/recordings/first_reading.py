@@ -154,10 +154,11 @@ def _holds_context(event: Event) -> bool:
 def begin_file(
     path: Path, bodies: Path | None = None, *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read the file `path` and its companions: the reading, and its events slice by slice.
+    """Begin to read the file `path` and its companions.
 
-    `bodies` is an additional folder of request bodies; `usage` as for `begin_stream`. Raises `NoContext` if no format
-    matches, `NotFound`, `Unreadable`. The iterator raises the last two as well.
+    Returns the reading, and its events slice by slice. `bodies` is an additional folder of request bodies; `usage` as
+    for `begin_stream`. Raises `NoContext` if no format matches, `NotFound`, `Unreadable`. The iterator raises the last
+    two as well.
     """
     tail = FileTail(path)
     reading, chunks = begin_stream(path.name, tail.read_new(), str(path), usage=usage)

@@ -30,8 +30,9 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """Find the recordings in `folder` or up to six levels below by the content of the 400 likeliest files, newest
-    first.
+    """Find the recordings in `folder` or below, newest first.
+
+    It searches up to six levels, and opens the 400 likeliest files.
 
     - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
     - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
@@ -97,7 +98,7 @@ def _files_to_open(folder: Path) -> list[Path]:
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
     """Yield the files in `folder` and below.
 
-    A folder that is one recording instead of its files.
+    A folder that is one recording is yielded itself, not its files.
     """
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
@@ -124,7 +125,10 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats (None: sessions of a database or folder of bodies)."""
+    """The recordings in `path` with their formats.
+
+    The format is None for sessions of a database or of a folder of bodies.
+    """
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]

@@ -1,4 +1,7 @@
-"""Follows growing recordings by polling file statuses many times a second: each ``stat`` takes a few microseconds."""
+"""Follows growing recordings by polling file statuses many times a second.
+
+Each ``stat`` takes a few microseconds.
+"""
 
 from __future__ import annotations
 

@@ -172,7 +172,10 @@ class JoinedRecording(Loaded):
         return grew
 
     def _open_transcript(self, path: Path) -> bool:
-        """Read the transcript; one that cannot be read, or is empty, is reported and left out for now."""
+        """Read the transcript; return False if it is left out for now.
+
+        One that cannot be read, or is empty, is reported and left out.
+        """
         try:
             own, news = self._begin(path)
             for batch in news:

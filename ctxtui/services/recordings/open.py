@@ -144,9 +144,9 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 
 
 def read_content(path: Path) -> bytes:
-    """The bytes of the recording `path` as its reader gets them: rows for a database, one stream for several files.
+    """The bytes of the recording `path` as its reader gets them.
 
-    Raises `CtxtuiError`.
+    They are rows for a database, one stream for several files. Raises `CtxtuiError`.
     """
     source = _find_source(path)
     if source is not None:
@@ -161,7 +161,7 @@ def read_content(path: Path) -> bytes:
 def holds_context(path: Path) -> bool:
     """Whether the file `path` holds model context; False if it cannot be read.
 
-    Reads as much as needed.
+    It reads no more than needed.
     """
     try:
         loaded, news = open_recording(path)

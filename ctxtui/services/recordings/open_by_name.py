@@ -101,9 +101,10 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd` or its repository: a recording, or one that is only stored.
+    """The newest session that ran in the directory `cwd` or its repository.
 
-    Raises `NotFound`; if there is no recording, also errors of the database.
+    It is a recording, or one that is only stored. Raises `NotFound`; if there is no recording, also errors of the
+    database.
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)

@@ -108,7 +108,7 @@ async def _import_changes(
 async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
     """Guard `root` while a command runs.
 
-    Yield the guarded files, and notes about files that were moved out.
+    Yields the guarded files, and notes about files that were moved out.
     """
     entering = asyncio.ensure_future(asyncio.to_thread(_begin_guard, root))
     notes: list[str] = []

@@ -1,4 +1,7 @@
-"""Choose how to confine programs: bubblewrap or plain namespaces on Linux, sandbox-exec on macOS, else nothing."""
+"""Choose how to confine programs.
+
+The choices are bubblewrap or plain namespaces on Linux, sandbox-exec on macOS, else nothing.
+"""
 
 from __future__ import annotations
 

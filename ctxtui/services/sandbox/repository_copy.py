@@ -59,9 +59,10 @@ class _State(Struct, frozen=True):
 
 
 class RepositoryCopy:
-    """A copy of the repository `common` in the folder `scratch`, for the work tree `root` with the git folder `own`.
+    """A copy of the repository `common` in the folder `scratch`.
 
-    Unless it can be `mounted` in its place, git finds it by environment variables (`env`).
+    It is for the work tree `root` with the git folder `own`. Unless it can be `mounted` in its place, git finds it by
+    environment variables (`env`).
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -259,7 +260,10 @@ def _parse_references(listing: bytes) -> dict[str, str]:
 
 
 def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:
-    """The entries of each path (several in a merge) in the output of ``git ls-files -z --stage``."""
+    """The entries of each path in the output of ``git ls-files -z --stage``.
+
+    In a merge, a path has several.
+    """
     index: dict[bytes, tuple[bytes, ...]] = {}
     for entry in filter(None, listing.split(b"\0")):
         path = entry.partition(b"\t")[2]

@@ -139,7 +139,10 @@ class _Places:
         return next((place not in self._empty for place in (path, *path.parents) if place in covers), False)
 
     def add(self, path: Path) -> None:
-        """Make `path` readable, with the symlinks that lead to it, unless it contains a folder that must be empty."""
+        """Make `path` readable, with the symlinks that lead to it.
+
+        Nothing changes if it contains a folder that must be empty.
+        """
         if not path.is_absolute() or not path.exists():
             return
         real = path.resolve()

@@ -79,7 +79,10 @@ class SessionTexts(NamedTuple):
 
 
 def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
-    """Index `units` in the order in which they finish: child processes read files, this process writes the index."""
+    """Index `units` in the order in which they finish.
+
+    Child processes read files, this process writes the index.
+    """
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
     if len(files) < 2 or sum(unit.size for unit in units) < _MIN_PARALLEL_BYTES:
         yield from fill_index(settings, units, lambda: False)

@@ -60,7 +60,7 @@ class Hit(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """How sessions were searched: `indexed` ones are in the index, `direct` ones are not.
+    """Numbers of sessions searched in the index (`indexed`) and without it (`direct`).
 
     `failed` could not be read, by name; `without_context` are the errors of those that have no context.
     """

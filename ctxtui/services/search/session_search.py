@@ -97,7 +97,10 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """The `blocks` to search, and hits to start from: a longer text is only in blocks with the shorter one."""
+        """The `blocks` to search, and hits to start from.
+
+        A longer text is only in blocks with the shorter one.
+        """
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:

@@ -70,7 +70,7 @@ class SessionMisses:
         return len(self._examined) > before
 
     def forecasts(self) -> CallForecaster | None:
-        """Those learned from the calls so far; None before the first call was examined."""
+        """The forecaster as learned from the calls so far; None before the first one."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:

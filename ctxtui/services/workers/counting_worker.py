@@ -1,4 +1,7 @@
-"""Counts and prices in child processes: loading the tokenizer and the price library takes longer than a frame."""
+"""Counts and prices in child processes.
+
+Loading the tokenizer and the price library takes longer than a frame.
+"""
 
 from __future__ import annotations
 

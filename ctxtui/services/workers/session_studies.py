@@ -1,4 +1,7 @@
-"""Works on one session for commands over many (`services.session_work`): lab, audit, limits, report."""
+"""Works on one session for commands over many: lab, audit, limits, report.
+
+`services.session_work` runs it.
+"""
 
 from __future__ import annotations
 

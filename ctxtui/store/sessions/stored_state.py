@@ -1,4 +1,4 @@
-"""Reads stored sessions that changed, and lists ids and locations, on connections of its own."""
+"""Reads changed sessions, and lists ids and locations, on its own connections."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def read_if_changed(
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`, newest activity first, archived ones last.
+    """Ids in the database `path` that begin with `prefix`, newest activity first.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Archived ones are last. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
@@ -71,9 +71,9 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 
 
 def stored_locations(path: Path) -> list[StoredLocation]:
-    """The sessions in the database `path` that are not archived, newest activity first, empty ones last.
+    """Unarchived sessions in the database `path`, newest activity first.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Empty ones are last. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

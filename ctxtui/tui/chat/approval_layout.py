@@ -14,7 +14,7 @@ from ctxtui.views.blocks import live_text
 
 
 class ApprovalLayout:
-    """Finds the tool call of `host` that waits for permission, lays out its content, calls `on_laid_out`."""
+    """Layout of the tool call that waits for permission."""
 
     def __init__(self, host: Host, access: ScreenAccess, on_laid_out: Callable[[], None]) -> None:
         self._host = host

@@ -43,7 +43,7 @@ class HeldController(ChatController):
             self.ask()
 
     def ask(self) -> None:
-        """Ask whether to send the held request as is, with its staged edits that do not wait, or cancel it."""
+        """Ask what to do with the held request: send, edit or cancel it."""
         count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
         if count:

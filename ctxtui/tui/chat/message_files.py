@@ -44,7 +44,10 @@ class MessageFiles:
             self._show(text, [])
 
     def send(self, message: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
-        """Pass the message to `tell` once its files are known to be sendable, else to `back`, with the reason."""
+        """Pass the message to `tell` if its files can be sent, else to `back`.
+
+        The error is then shown.
+        """
         if "@" in message and self._host.runner is not None:
             self._access.run(self._send(message, tell, back), "message files")
         else:
@@ -64,7 +67,7 @@ class MessageFiles:
         self._show(self._text, [Span(f"✗ {safe_text.one_line(str(error), 120)} ", "crit")])
 
     def paste_image(self, insert: Callable[[str], object], refuse: Callable[[str], object]) -> None:
-        """Save the image in the clipboard as a file and `insert` its mention, or `refuse` with the reason."""
+        """Save the clipboard's image as a file; `insert` its name, or `refuse` with the reason."""
 
         def job() -> None:
             try:

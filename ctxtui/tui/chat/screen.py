@@ -105,7 +105,7 @@ _FIXED_PANES = frozenset({"header", "alarm", "edge", "prompt", "keys"})
 
 
 def _only_pane(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
-    """Return the boxes with the pane `name` in place of all others, except the lines at the edges."""
+    """Return the fixed boxes and, between them, only the pane `name`."""
     fixed = {each: box for each, box in boxes.items() if each in _FIXED_PANES}
     top = max(box.y for each, box in fixed.items() if each in ("header", "alarm")) + 1
     end = min(box.y for each, box in fixed.items() if each in ("edge", "prompt", "keys"))

@@ -231,7 +231,7 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
 
 
 def describe_starting_servers(host: Host) -> Spans:
-    """Describe the MCP servers that are starting: their names, what is awaited, each one's last log line."""
+    """Describe the MCP servers that are starting."""
     starting = host.tools.servers.starting if host.tools is not None else []
     if not starting:
         return [Span("starting the MCP servers", "dim")]

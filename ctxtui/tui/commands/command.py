@@ -128,7 +128,7 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """Return the name of a command in ``[keys]``: its palette entry up to a colon, in lower case."""
+    """Return the command's name in the table ``[keys]``."""
     return command.name.partition(":")[0].lower()
 
 

@@ -114,7 +114,10 @@ _NAMES: Final = {
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Bind old keys of the inspector to a hint about their old command, except keys that `commands` always use."""
+    """Bind old keys of the inspector to a hint about their command.
+
+    Keys that `commands` always use are left out.
+    """
     used = {key for command in commands if not command.key_needs for key in command.keys}
     keys = {old: _NAMES.get(old, old.replace("^", "ctrl+")) for old, name, _ in MOVED if not name.endswith(")")}
     return [Binding(key, f"moved({old!r})", show=False) for old, key in keys.items() if key not in used]

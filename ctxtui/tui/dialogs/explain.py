@@ -60,7 +60,7 @@ def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
 class ExplainScreen(Dialog[str]):
     """Explains one spot of `screen` at a time.
 
-    Closes with the word to look up in the help, if any.
+    It closes with the word to look up in the help, if any.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -129,7 +129,7 @@ class ExplainScreen(Dialog[str]):
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """Return a cell of the focused pane's cursor row, or the first cell of another widget or the screen."""
+    """Return a cell (x, y) of the focused pane's cursor row or of the focused widget."""
     widget = screen.focused
     if widget is None:
         return 0, 0

@@ -156,7 +156,7 @@ def _key_span(keys: str) -> Span:
 
 
 def _help_lines(head: Spans, name: str, text: str, style: str, room: int) -> Iterator[Spans]:
-    """Render keys or signs (`head`), a name and its text, side by side from `_WIDE_COLUMNS` cells on."""
+    """Render an entry of the help: keys or signs (`head`), a name and its text."""
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE_COLUMNS:
         lines = safe_text.wrap(text, room - _KEY_CELLS - _NAME_CELLS - 5)

@@ -1,4 +1,4 @@
-"""Background loading for Home: threads list, watch and read sessions, and post messages to the screen."""
+"""Background threads of Home that list, watch and read sessions."""
 
 from __future__ import annotations
 

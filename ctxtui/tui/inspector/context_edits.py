@@ -200,7 +200,7 @@ class ContextEdits:
         return blocks if sent is None else [sent.shown(node) for node in blocks]
 
     def selected_positions(self, *, marked: bool = True) -> list[int]:
-        """Return the positions that a key acts on: marked blocks (if `marked`), else that under the cursor."""
+        """Return the positions of the marked blocks (if `marked`), else of that under the cursor."""
         marks = self._state.marks if marked else ()
         positions = map(self.position, marks or (self._state.panels.transcript.node,))
         return sorted(at for at in positions if at is not None)

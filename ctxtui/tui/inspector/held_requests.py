@@ -1,4 +1,4 @@
-"""Held requests of an attached program: shown as the next call, with a countdown and a question."""
+"""Held requests of an attached program, shown as the next call with a countdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order of keys in the key line: navigation, or editing while blocks are marked or edits staged."""
+"""Order of keys in the key line, for navigation or for editing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background work of the inspector: threads open, count and follow a session, and post messages."""
+"""Background threads of the inspector that open, count and follow a session."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class SessionLoader:
             self._woken.set()
 
     def request_load(self, load: Callable[[], None]) -> None:
-        """Run `load` in the figures thread before other work: it reads or computes what a pane lacks."""
+        """Run `load` in the figures thread before other work."""
         self._requests.put(load)
         if time.monotonic() < self._paused_until:
             self._pace.ask()

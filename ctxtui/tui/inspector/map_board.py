@@ -99,7 +99,7 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the sign for the end of the prefix if it is drawn, else the limit, if there is space."""
+        """Return the legend: the end of the prefix if it is drawn, else the map's limit."""
         if self._map is None:
             return ()
         if self._map.break_at is not None:

@@ -100,7 +100,10 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the rows that are opened, incoming or near and shown in full (in reading mode, all near ones)."""
+        """Return the rows shown in full: incoming ones, and opened ones nearby.
+
+        In reading mode, every row nearby counts as opened.
+        """
         data = self.data
         if data is None or data.scene is None:
             return frozenset(data.streaming_rows if data is not None else ())

@@ -258,7 +258,7 @@ class StageChanges(Command):
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
     """The blocks that a `suggestion` would change.
 
-    Closes with True if its edits are to be staged.
+    It closes with True if its edits are to be staged.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)

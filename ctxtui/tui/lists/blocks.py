@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 class BlockList(HostedList[Row, int], Generic[Row]):
     """A list of blocks of the context shown.
 
-    Keeps order and cursor for the next time it is opened.
+    Order and cursor stay for the next time it is opened.
     """
 
     edit_hint: ClassVar[str] = "⏎ goes to the block"

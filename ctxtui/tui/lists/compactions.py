@@ -1,4 +1,4 @@
-"""The compactions of a thread: the context before and after, and facts that were lost or came back."""
+"""The compactions of a thread, and the facts that were lost or came back."""
 
 from __future__ import annotations
 

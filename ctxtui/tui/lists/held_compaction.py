@@ -1,4 +1,4 @@
-"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
+"""The held summary of a client's compaction, and the facts that it loses."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class AboutBoard(Board):
 class PoliciesScreen(ListScreen[Proposed, Proposed]):
     """Lists the effects that `proposals` computes, row by row.
 
-    Closes with the row to stage or take back.
+    It closes with the row to stage or take back.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)

@@ -67,7 +67,10 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
         return bool(self.colours)
 
     def style(self, words: str, ground: str = "") -> Style:
-        """Return the style of `words` (`span.Span`) on the row's `ground`, which a ground in `words` overrides."""
+        """Return the style of `words` (`span.Span`) on the row's `ground`.
+
+        A ground in `words` overrides it.
+        """
         style = self.style_cache.get((words, ground))
         if style is None:
             style = self.style_cache[words, ground] = self._build_style(words, ground)

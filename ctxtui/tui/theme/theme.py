@@ -125,7 +125,7 @@ def native_colours(env: Mapping[str, str]) -> bool | None:
 
 
 def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
-    """Choose the theme: `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
+    """Choose the theme for `setting`: ``auto``, a short name like ``dark``, or a full name.
 
     NO_COLOR and TERM=dumb mean mono, whatever the setting. ``auto`` checks `colour_system` as Rich names it and
     COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
@@ -158,9 +158,9 @@ def apply_theme(
     glyphs: str = "auto",
     own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Register all themes (`own`: the user's), choose one, and store whether `app` writes ASCII only.
+    """Register all themes and choose one, and whether `app` writes ASCII only.
 
-    For App.__init__. Raises `BadConfig` for one that is no theme.
+    For App.__init__. Raises `BadConfig` if one of the user's (`own`) is no theme.
     """
     for each in (*THEMES, *(own_theme(name, table) for name, table in own.items())):
         app.register_theme(each)
@@ -170,7 +170,7 @@ def apply_theme(
 
 
 def _set_first_theme(app: App[Any], name: str) -> None:
-    """Set the theme of an app that has drawn nothing yet, without parsing all styles twice if possible."""
+    """Set the first theme, if possible without parsing all styles twice."""
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
         app.theme = name

@@ -50,7 +50,7 @@ class Pane(ScrolledRows, can_focus=True):
         return True
 
     def row_state(self, index: int, line: int) -> str:
-        """Return ``on-cur`` (``here`` without the focus) for the first line of the cursor's row, else ""."""
+        """Return ``on-cur`` (unfocused: ``here``) for the cursor row's first line, else ""."""
         if index != self.cursor or line > 0:
             return ""
         return "on-cur" if self.has_focus else "here"

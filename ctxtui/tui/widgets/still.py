@@ -19,12 +19,15 @@ from ctxtui.tui.theme.theme import look_of
 
 
 class Still(Widget):
-    """A widget whose content is as large as itself, so that Textual need not lay out a resized one again."""
+    """A widget with content of its own size, which Textual need not lay out again."""
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Refresh, but repaint no widget without a size: Textual would lay out the whole screen for it."""
+        """Refresh, but repaint no widget without a size.
+
+        Textual would lay out the whole screen for it.
+        """
         if self.is_mounted and not self.size and not (layout or recompose):
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)

@@ -1,4 +1,4 @@
-"""Lazy wrapping of an opened block: lines are wrapped when they are drawn, so a 10 MB block opens at once."""
+"""Lazy wrapping of an opened block, so that 10 MB open at once."""
 
 from __future__ import annotations
 

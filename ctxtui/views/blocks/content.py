@@ -236,7 +236,7 @@ def describe_unrecorded(tokens: int, low: int, high: int, attached: int, put_in:
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
     """One line for each image and file of the block, which has at least one.
 
-    Tokens and cost on the last.
+    The last row has tokens and cost.
     """
     lines = [_media_fact(media) for media in block_content.media]
     if scene.running.is_counted(node):

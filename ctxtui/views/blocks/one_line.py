@@ -14,7 +14,7 @@ def block_name(preview: Preview, room: int) -> str:
 
 
 def preview_spans(preview: Preview, label: str, voice: str = "") -> list[Span]:
-    """Spans of the line: label in style `label`, call arguments, then text in `voice` (default: the preview's)."""
+    """Spans of the line, in the styles `label` and `voice` (default: the preview's)."""
     voice = voice or preview.voice
     quiet = "faint" in voice
     lead = [Span(preview.label + " ", label)] if preview.label else []

@@ -86,7 +86,7 @@ def fold(lines_of_diff: Iterable[WordDiffLine], near: int = CONTEXT_LINES) -> It
 def render(pieces: Iterable[DiffSpan], room: int, *, whole: bool = False, spelled: bool = False) -> Iterator[Spans]:
     """Yield a word diff in lines of at most `room` cells, numbered as in the new text.
 
-    Unfolded if `whole`.
+    With `whole`, nothing is folded.
     """
     text = lines(pieces, spelled=spelled)
     for line in text if whole else fold(text):

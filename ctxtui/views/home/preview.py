@@ -183,7 +183,7 @@ def _without_subagents(s: SessionSummary) -> list[Span]:
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
     """The strip of the calls with their marks, then texts of the session.
 
-    At most `height` lines.
+    It takes at most `height` lines.
     """
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
@@ -282,7 +282,7 @@ def shorten_path(path: str, room: int) -> str:
 
 
 def status_line(done: int, total: int, reading: bool, list_order: ListOrder) -> list[Span]:
-    """Sort key and order, after the progress while sessions are read: ``reading 41 of 61 ━━━───``."""
+    """Sort key and order, after the progress of reading while it lasts."""
     sort = sorts()[list_order.sort]
     order = f" sort: {sort.name} {'↓' if list_order.falling else '↑'} "
     right = [Span("S", "accent bold"), Span(order, "dim")]

@@ -55,7 +55,10 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
 
 
 def group_of(summary: SessionSummary, directory: str) -> str:
-    """The session's group: ``here`` if it ran in `directory` (absolute) or below it, else its own."""
+    """The session's group: ``here`` if it ran in or below `directory` (absolute), else its own.
+
+    Samples always keep theirs.
+    """
     if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
         return HERE
     return summary.group

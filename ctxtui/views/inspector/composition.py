@@ -269,7 +269,7 @@ def _residual_height(composition: Composition, room: int, opened: bool) -> int:
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """Split `parts` into those with their own row in `room` rows, and the smallest, which share one."""
+    """Split `parts` into those with a row of their own, and the smallest, which share one."""
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)

@@ -64,7 +64,7 @@ class HeaviestRow(Struct, frozen=True):
 
 
 def table(most: int, *, money: bool) -> Table[HeaviestRow]:
-    """The pane's table; `most` is the tokens of the heaviest block, `money` whether prices are known."""
+    """The pane's table; `most` is the tokens of the heaviest block, `money` adds costs."""
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]

@@ -18,7 +18,7 @@ _TOKENS_END = 17
 def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
     """Number and cost of the run's refreshes, and its limit if there is space.
 
-    Amber if it has stopped.
+    It is amber once they have stopped.
     """
     usd = numbers.money(status.usd)
     forms = (

@@ -73,7 +73,10 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns (0: no limit), each the dearest of its calls, with the marks of all."""
+    """All calls in at most `room` columns (0: no limit).
+
+    Each is the dearest of its calls, with the marks of all.
+    """
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)

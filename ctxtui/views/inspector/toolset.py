@@ -47,7 +47,7 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
 
 
 def thread_toolset(scene: Scene) -> Toolset:
-    """Like `toolset`, with all calls of the thread up to the call shown, also those no longer in the context."""
+    """Like `toolset`, but with all calls of the thread up to the one shown."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])

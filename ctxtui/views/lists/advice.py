@@ -72,7 +72,7 @@ def explain(piece: Advice, staged: int = 0) -> str:
 
 
 def note(pieces: Sequence[Advice]) -> str:
-    """What holds for all pieces: kept blocks, and the calls over which savings are added up."""
+    """The note for all pieces: kept blocks, and the calls over which savings are added up."""
     return f"blocks quoted later are kept; saved over the next {pieces[0].horizon:,} calls" if pieces else ""
 
 

@@ -285,7 +285,7 @@ def _letter_at(
 ) -> tuple[int, int] | None:
     """Position of a letter on its curve that no curve in front covers.
 
-    Later curves further right.
+    Later curves have theirs further right.
     """
     preferred_column = (number * 2 + 5) * wide // 16 % max(1, wide)
     for column in sorted(range(wide), key=lambda x: abs(x - preferred_column)):

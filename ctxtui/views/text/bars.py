@@ -34,7 +34,7 @@ def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
 
 
 def level(value: float, scale: float, room: int, style: str = "readtx") -> list[Span]:
-    """Draw a level in exactly `room` cells: ``━`` in `style` for `value`, ``─`` for the rest of `scale`."""
+    """Draw `value` of `scale` as a line of exactly `room` cells."""
     filled = line(value, scale, room, tiny="")
     return merged([Span(filled, style), Span("─" * (room - len(filled)), "hair")])
 
@@ -60,7 +60,7 @@ def staged(remaining: float, freed: float, scale: float, room: int, style: str) 
 
 
 def budget_style(used: float, usable: float) -> str:
-    """Colour of `used` tokens: ``readtx`` under 90 % of `usable` or if that is 0 (unknown), ``warn``, ``crit``."""
+    """Colour of `used` tokens: ``warn`` from 90 % of `usable` (0: unknown), ``crit`` from 100 %."""
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"
     return "warn" if used < usable else "crit"

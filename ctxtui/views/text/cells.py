@@ -84,7 +84,7 @@ def width(text: str) -> int:
 def reach(text: str, start: int, room: int) -> int:
     """Index of the first character from `start` on that does not fit in `room` cells.
 
-    Else the length.
+    The text's length if all fit.
     """
     if room <= 0:
         return start

@@ -23,7 +23,7 @@ def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
 
 
 def facts(words: Iterable[str], room: int) -> str:
-    """Those of `words` that fit completely in `room` cells; at least the beginning of the first."""
+    """The facts that fit completely in `room` cells; at least the beginning of the first."""
     text = ""
     for fact in words:
         longer = f"{text} · {fact}" if text else fact

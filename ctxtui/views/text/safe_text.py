@@ -128,7 +128,7 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Split a safe line into pieces of at most `room` cells, at a space in a piece's second half if there is one."""
+    """Split a safe line into pieces of at most `room` cells, preferably at a space."""
     out: list[str] = []
     start = 0
     while (end := cells.reach(text, start, room)) < len(text):

@@ -139,7 +139,7 @@ def of_note(note: Note) -> Span:
 def category(name: str) -> Sign:
     """The sign of a category by its name in `core` (``tool_call``).
 
-    Else that of unrecorded content.
+    That of unrecorded content for any other name.
     """
     return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 

@@ -137,7 +137,7 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
 
 
 def _follows_its_call(tree: Tree, node: Node) -> bool:
-    """Whether the row above is the only call that `node` can answer, so that its arguments need no repeating."""
+    """Whether the row above is the only call that `node` can answer."""
     above: list[int] = []
     at = node.parent
     while at != ROOT and len(above) < 2:
@@ -179,7 +179,7 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """Draw a row; `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top)."""
+    """Draw a row; `cursor` is ``▸``, ``↑`` (the turn on top) or blank."""
     gap, has_long_number = BLANK_SPAN, len(row.turn) > 2
     line = [
         row.gutter,

@@ -97,7 +97,7 @@ class StagedRows:
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
         """The rows that stay visible if only edited rows and those of `only` are shown.
 
-        All without any.
+        All are visible without any.
         """
         staging, count = self._staging, len(self._base)
         applied = staging.applied

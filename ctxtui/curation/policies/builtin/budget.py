@@ -132,7 +132,7 @@ class _EditSets:
         self._edit_sets = edit_sets
 
     def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The sets; a subclass may leave out those of more risk than `most`, or with a `useless` edit."""
+        """The edit sets; a subclass may omit those of more risk than `most` or `useless` ones."""
         return self._edit_sets
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
@@ -352,7 +352,10 @@ def _change_limit(policy_context: PolicyContext, keep: int) -> int:
 
 
 def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
-    """Choices that free `need` tokens (all if they free less), near the end unless the cache is cold."""
+    """Choose what frees `need` tokens, near the end unless the cache is cold.
+
+    Returns all choices if they free less.
+    """
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)

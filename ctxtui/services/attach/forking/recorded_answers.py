@@ -35,7 +35,10 @@ CONNECTION_HEADERS: Final = frozenset(
 
 
 class RecordedAnswer(Struct, frozen=True):
-    """An HTTP/1.1 answer to replay, and the number of its call in the forked thread (0: it is none of these)."""
+    """An HTTP/1.1 answer to replay.
+
+    `number` is that of its call in the forked thread; 0 if it has no call there.
+    """
 
     raw: bytes
     number: int
@@ -174,7 +177,10 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
 
 
 class AnsweredExchange(Struct, frozen=True, kw_only=True):
-    """An exchange, its answer to replay, the line at which it begins, and the id of a response over a WebSocket."""
+    """An exchange with its answer to replay.
+
+    `begun` is the line at which it begins, `id` that of a response over a WebSocket.
+    """
 
     exchange: Exchange
     raw: bytes

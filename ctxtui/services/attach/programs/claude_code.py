@@ -19,7 +19,10 @@ _OFF: Final = (None, "", "0", "false")
 
 
 def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
-    """The variables set by its settings files of the user and the project, without managed settings."""
+    """The variables that its user and project settings files set.
+
+    Managed settings are not read.
+    """
     user, project = find_home(env, "CLAUDE_CONFIG_DIR", ".claude"), Path(cwd) / ".claude"
     variables: dict[str, str] = {}
     for path in (user / "settings.json", project / "settings.json", project / "settings.local.json"):

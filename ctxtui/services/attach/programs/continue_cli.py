@@ -71,7 +71,10 @@ def _models(text: str) -> Iterator[_Model]:
 
 
 def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, name and value of the members in `column` of the item that contains line `number`."""
+    """Yield the members in `column` of the item that contains line `number`.
+
+    Each is its line index, name and value.
+    """
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
     for numbers in (before, after):
@@ -91,7 +94,10 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[i
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of Continue's models, each once, by provider: ``openai``, ``openai-2``, ``openai-3``, ..."""
+    """The base URLs of Continue's models, each once, by provider.
+
+    Further URLs of a provider have numbers: ``openai-2``, ``openai-3``, ...
+    """
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():

@@ -57,7 +57,10 @@ def copy_file(name: str, text: str) -> tuple[Path, Callable[[], None]]:
 
 
 def _remove_leftovers() -> None:
-    """Remove the copies of this user's killed runs, but no folder in which a program created files."""
+    """Remove the copies of this user's killed runs.
+
+    A folder in which a program created files remains.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():

@@ -1,4 +1,7 @@
-"""The sub-agents of a chat, each a thread of its session with its own context, turn and limits."""
+"""The sub-agents of a chat.
+
+Each is a thread of the chat's session with its own context, turn and limits.
+"""
 
 from __future__ import annotations
 

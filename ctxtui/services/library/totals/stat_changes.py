@@ -1,4 +1,7 @@
-"""Compares stats before and after a change of client version, policy, compressor or tag, or a time."""
+"""Compares stats before and after a change or a time.
+
+A change is one of client version, policy, compressor or tag.
+"""
 
 from __future__ import annotations
 

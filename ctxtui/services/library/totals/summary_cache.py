@@ -61,7 +61,10 @@ def usage_version_for(settings: Settings) -> str:
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time: file and size, or stored session and number of calls."""
+    """The cache key of a session besides its time.
+
+    It is file and size, or stored session and number of calls.
+    """
     return summary.path or stored_session_key(summary.stored), summary.size
 
 
@@ -96,7 +99,7 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """Those `listed` with valid cached figures, by key.
+    """Listed sessions with valid cached figures, by key.
 
     With `usage`, also those with only cached usage.
     """
@@ -197,7 +200,10 @@ def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
 
 
 def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `summary` with the error that it raised: one fault must not hide other sessions."""
+    """The result of `make`, or `summary` with the error that it raised.
+
+    One fault must not hide other sessions.
+    """
     try:
         return make()
     except CtxtuiError as error:

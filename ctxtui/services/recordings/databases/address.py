@@ -17,7 +17,10 @@ _UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """Whether the file `path` is a SQLite database, by its first bytes, or while in use by the files next to it."""
+    """Whether the file `path` is a SQLite database.
+
+    Its first bytes decide, or while it is in use the files next to it.
+    """
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False

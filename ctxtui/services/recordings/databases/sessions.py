@@ -80,9 +80,9 @@ def tables_of(connection: sqlite3.Connection) -> list[str]:
 
 
 def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes]:
-    """Yield the rows of the known tables as JSON lines, in order of writing, after a line with the tables' names.
+    """Yield the rows of the known tables as JSON lines, in order of writing.
 
-    `row_filter` selects rows (None: all). Raises `Unreadable`.
+    The first line has the tables' names. `row_filter` selects rows (None: all). Raises `Unreadable`.
     """
     with open_readonly(path) as connection:
         tables = tables_of(connection)

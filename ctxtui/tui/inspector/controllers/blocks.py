@@ -141,7 +141,10 @@ class BlocksController(Controller):
             self._copy(self._texts(tree.path(end, tree.common(before, end))))
 
     def copy(self) -> None:
-        """Copy the text of the marked blocks, else of the one under the cursor, and keep the blocks to put in."""
+        """Copy the text of the marked blocks, else of the one under the cursor.
+
+        The blocks are kept, to be put in.
+        """
         marks = self.state.marks
         text, copied = self._texts(marks) if marks else self._text(), self._copied_blocks()
         if copied is not None:
@@ -182,7 +185,7 @@ class BlocksController(Controller):
         return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
-        """Return the place shown and the text of the block under the cursor, for the user's own commands."""
+        """Return what the user's own commands get: the place shown and the block's text."""
         state, pane = self.state, self._pane
         variables = {
             "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",

@@ -154,7 +154,7 @@ class ForkController(EditController):
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
         """Write a new session where the tool that recorded this one finds it.
 
-        Else ask for the place.
+        Ask for the place if that is not known.
         """
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
@@ -265,7 +265,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the formats that tools can resume, by key: that of the recording tool (`own`), and translations."""
+    """Return the resumable formats by key: the recording tool's (`own`) and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}

@@ -1,4 +1,4 @@
-"""Notes, bookmarks and phases: set by keys, saved by a worker, shown in rows and in the strip of calls."""
+"""Notes, bookmarks and phases, set by keys and saved by a worker."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _FIRST_SPEED: Final = 2
 
 
 class PlayController(Controller):
-    """Steps through the calls of the thread, up to the last one, or until the user goes elsewhere."""
+    """Playback of the thread's calls; going elsewhere ends it."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)

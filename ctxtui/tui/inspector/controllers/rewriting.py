@@ -197,7 +197,7 @@ class RewritingController(EditController):
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
         """Return what other messages have too, else what marked blocks share, else all.
 
-        And a note on it.
+        Also return a note on it.
         """
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
@@ -213,7 +213,7 @@ class RewritingController(EditController):
     # All of them
 
     def _targets(self) -> tuple[Applied, list[int]] | None:
-        """Return the edited context and the positions that a command acts on, or None with a message."""
+        """Return the edited context and the positions to act on, if there are any."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return None

@@ -1,4 +1,4 @@
-"""Search in the inspector: typed on the prompt line, run in a worker, shown in the transcript."""
+"""Search in the inspector: typed on the prompt line, run in a worker."""
 
 from __future__ import annotations
 
@@ -225,7 +225,10 @@ class SearchController(Controller):
         self._elsewhere = len(spots) - self._hits.blocks
 
     def _first(self) -> int:
-        """Return the first hit at or after the cursor's row (when the search began, while typing), else 0."""
+        """Return the first hit at or after the cursor's row, else 0.
+
+        While typing, that is the row where the search began.
+        """
         rows = self.panels.transcript.data
         assert rows is not None
         row = self._origin[0] if self.is_typing else self.panels.transcript.cursor

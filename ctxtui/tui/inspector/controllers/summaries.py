@@ -1,4 +1,4 @@
-"""Summaries by a model: choice of the model, confirmation, and staging of the result for review."""
+"""Summaries by a model, confirmed first and staged for review."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class SummariesController(EditController):
             self.edits.changed()
 
     def _requested_summary(self, scene: Scene) -> Edit | None:
-        """Return the summary under the cursor, else a new one of the first run of selected blocks, or None."""
+        """Return the summary under the cursor, else a new one of the first run of selected blocks."""
         new = self.panels.transcript.place.new
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit

@@ -1,4 +1,4 @@
-"""Reasons for the size of the context: groups of blocks and the best safe cut, found in the background."""
+"""Reasons for the size of the context, found in the background."""
 
 from __future__ import annotations
 

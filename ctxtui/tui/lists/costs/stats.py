@@ -1,4 +1,4 @@
-"""Tokens and cost over all sessions, in one table at a time: by project, model, tool, week ..."""
+"""Tokens and cost over all sessions, by project, model, tool, week ..."""
 
 from __future__ import annotations
 

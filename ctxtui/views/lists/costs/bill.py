@@ -342,7 +342,7 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
     """(title, note, lines) of each non-empty section.
 
-    Advice with commands if the session's `name` is given.
+    Advice has commands if the session's `name` is given.
     """
     if parts := _part_lines(statement, room):
         yield "the bill", "", [*parts, *_footnotes(statement, room)]
@@ -487,7 +487,7 @@ def describe_spending(totals: SessionTotals) -> str:
 def heading(statement: Statement) -> list[Span]:
     """The statement's subject: money and kind of price.
 
-    For a subscription tokens and window first.
+    For a subscription, tokens and window come first.
     """
     calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
     more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""

@@ -337,7 +337,7 @@ def describe_sides(comparison: Comparison) -> str:
 
 
 def explain_missing_side(stats: Stats, change: str) -> str:
-    """Explain that `change` cannot be compared, and name comparable changes, preferably of its kind."""
+    """Explain that `change` cannot be compared, and name some changes that can."""
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(change.words, 60) for change in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available
