@@ -173,7 +173,10 @@ def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> d
 
 
 def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Convert a block to Goose's spelling; a part of the same kind keeps other members."""
+    """Convert a block to Goose's spelling.
+
+    Calls, results and thinking keep the other members of `recorded`, if it is of their kind.
+    """
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):
@@ -196,7 +199,10 @@ def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             return {**recorded, "thinking": read_block_text(block)}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return {"type": "text", "text": read_block_text(block)}
+    # They have MCP's audience: a text for the user only is not sent to the model.
+    annotations = as_dict(value.get("annotations"))
+    more = {"annotations": annotations} if annotations else {}
+    return {"type": "text", "text": read_block_text(block), **more}
 
 
 def _make_success(value: dict[str, Any]) -> dict[str, Any]:
