@@ -262,7 +262,10 @@ class CacheForecaster:
         return clock.last + max(0.0, time - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time of the last request after `call_id` up to `until` that is no call (Unix seconds; 0: none)."""
+        """Time of the last request after `call_id` up to `until` that is no call.
+
+        It is in Unix seconds, or 0 if there was none.
+        """
         events = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(events)
         for event in events:
