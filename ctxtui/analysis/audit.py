@@ -280,7 +280,10 @@ def percentile(values: Iterable[float], share: float) -> float | None:
 
 
 def build_record(book: Book, calls: Iterable[Call]) -> list[tuple[int, int]]:
-    """Number of reports inside their forecast interval, and of forecasts, after each number of `calls` from 0."""
+    """Running counts of reports inside their forecast interval, and of forecasts.
+
+    The item at index n is the one after n `calls`.
+    """
     record = [(0, 0)]
     for call in calls:
         (right, forecasts), forecast, usage = record[-1], book.forecasts.get(call.id), call.usage

@@ -59,7 +59,10 @@ class BlockSizes:
         return self._sum - sum(self._tokens[p] for p in stripped)
 
     def stripped_tokens(self, before: int, positions: Container[int]) -> int:
-        """Tokens of thinking at `positions` that is newly dropped since `person_position` was `before`."""
+        """Tokens of newly dropped thinking at `positions`.
+
+        `before` is the earlier `person_position`.
+        """
         thinking = self._context.thinking
         newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._person_position)]
         return sum(self._tokens[position] for position in newly_stripped if position in positions)

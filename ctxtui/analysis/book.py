@@ -150,9 +150,9 @@ class Book:
         return list({id(cumulated): cumulated for cumulated in map(self.cumulated, self.models)}.values())
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model (None: all), and learn from reports of counted contexts.
+        """Count up to `limit` further nodes for every model, and learn from new reports.
 
-        Returns (nodes counted, nodes in all).
+        With None, all nodes are counted. Returns (nodes counted, nodes in all).
         """
         counts = self._cumulated_of_models()
         first = self._reported.advance()
@@ -168,7 +168,7 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights, so that they do not depend on the pieces in which the recording was read."""
+        """Make the weights independent of the pieces in which the recording was read."""
         self._publish_weights(all_there_is=True)
 
     def _publish_weights(self, *, all_there_is: bool) -> None:
@@ -210,7 +210,10 @@ class Book:
         return self.whole_tokens(model).category_tokens(node, category)
 
     def read_sums(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
-        """Whole tokens per category index of the context `head`, without absent blocks and thinking that is dropped."""
+        """Tokens that the model reads of the context `head`, by category index.
+
+        Absent blocks and dropped thinking are not counted.
+        """
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
@@ -238,7 +241,10 @@ class Book:
         }
 
     def category(self, model: str, node: int) -> int:
-        """Index of the category that a block is shown in: by label rules the one with most of its tokens."""
+        """Index of the category that a block is shown in.
+
+        By label rules, it is the one with most of the block's tokens.
+        """
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
         parts = self.block_tokens_by_category(model, node)

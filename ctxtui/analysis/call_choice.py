@@ -20,9 +20,10 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """Select call `number` (0: the last) of `thread` ("": the main one, or the first with calls). Raises `NotFound`.
+    """Select call `number` (0: the last) of `thread`.
 
-    With `after`, and in a thread without calls, it is the call that is still to be made.
+    The thread "" is the main one, or the first with calls. Raises `NotFound`. With `after`, and in a thread without
+    calls, it is the call that is still to be made.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:

@@ -194,10 +194,10 @@ class Forecaster:
         self._calibration(call.model, whole=True).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
-        """Learn an upper bound from a request that is recorded in full: providers may add text of their own.
+        """Learn an upper bound from a request that is recorded in full.
 
-        If the first request of a thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is the
-        least certain by far.
+        Providers may add text of their own, so it is only a bound. If the first request of a thread (`is_first`) has a
+        PDF, the rest of the report is the PDF's: its size is the least certain by far.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return

@@ -13,9 +13,10 @@ SIZE_STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
 
 
 class Latency(NamedTuple):
-    """Calls with times and a context of at least `low` and less than `high` tokens (None: no limit).
+    """Calls with times whose context has at least `low` and less than `high` tokens.
 
-    `took` and `first_token` are median seconds (None: not recorded), `output` the median tokens of their answers.
+    `high` is None if there is no limit. `took` and `first_token` are median seconds (None: not recorded), `output` the
+    median tokens of their answers.
     """
 
     low: int

@@ -95,7 +95,10 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
 
 
 def omitted_positions(context: Context) -> list[int]:
-    """Positions that a request from a transcript leaves out: unanswered calls, and Anthropic's unsigned thinking."""
+    """Positions that a request from a transcript leaves out.
+
+    They are unanswered calls, and Anthropic's unsigned thinking.
+    """
     return context.unanswered + (_unsigned(context) if context.dialect == ANTHROPIC else [])
 
 
@@ -126,9 +129,10 @@ class ReportedWeights(Struct, frozen=True):
 
 
 def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -> Weigh:
-    """Make the function that weighs blocks of `request`, whose context is `head`, as they count in the session.
+    """Make the function that weighs blocks of `request` as they count in the session.
 
-    If the blocks present count more than the reported total, all are scaled down to it.
+    `head` is the context of `request`. If the blocks present count more than the reported total, all are scaled down to
+    it.
     """
     tree, counts, weights = book.session.tree, book.cumulated(model), book.weights(model)
     features_read = sum_features(counts.composition_at(head))

@@ -60,7 +60,10 @@ def _calls_of_epoch(book: Book, call: Call) -> Iterator[Call]:
 
 
 def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
-    """The large steps of the same sign as a residual of `tokens`, the largest first, at most `_MAX_STEPS`."""
+    """The `_MAX_STEPS` largest steps of the same sign as a residual of `tokens`.
+
+    The largest is first; small steps are left out.
+    """
     least = max(_MIN_STEP_TOKENS, _MIN_STEP_SHARE * abs(tokens))
     large = [step for step in every if step.tokens * tokens > 0 and abs(step.tokens) >= least]
     return sorted(large, key=lambda part: -abs(part.tokens))[:_MAX_STEPS]

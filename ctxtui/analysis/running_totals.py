@@ -1,4 +1,7 @@
-"""Running totals of tokens for every prefix of a session, so that a block's position in tokens is a lookup."""
+"""Running totals of tokens for every prefix of a session.
+
+They make a block's position in tokens a lookup.
+"""
 
 from __future__ import annotations
 

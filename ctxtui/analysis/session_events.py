@@ -105,7 +105,10 @@ def describe_miss(miss: CacheMiss, place: str = "") -> str:
 
 
 def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> str:
-    """One sentence: the largest miss if it lost at least `JUMP` tokens, else a compaction, a jump, the cached share."""
+    """Describe the largest miss of a thread, else its growth or cached share.
+
+    The miss counts from `JUMP` tokens; growth is a compaction or a jump.
+    """
     calls = session.thread_calls(thread)
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:

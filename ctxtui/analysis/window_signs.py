@@ -87,7 +87,10 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
 
 
 def _has_several_passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model, each with its own window."""
+    """Whether the report of `call` may add up several passes of the model.
+
+    Each pass has its own window.
+    """
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")

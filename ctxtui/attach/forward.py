@@ -1,6 +1,7 @@
 """A proxy for one program that uses ``HTTPS_PROXY``.
 
-It terminates TLS for the hosts of its providers, and records them; any other host is tunnelled untouched.
+It terminates TLS for its providers (host and port), passes their requests on and records model calls; any other
+address is tunnelled untouched.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _PORT: Final = re.compile("[0-9]{1,5}")
 class ForwardProxy(Struct):
     """Serves clients on loopback that know its password.
 
-    `env`: environment that names the proxy for tunnels.
+    `env` names the proxy through which tunnels go, if any; `tell` and `name` as in `Route`. `troubles`: failed TLS with
+    the program, once per host and reason.
     """
 
     upstreams: Sequence[Upstream]
@@ -52,6 +54,7 @@ class ForwardProxy(Struct):
     clock: Callable[[], float] = time.time
     password: str = field(default_factory=lambda: secrets.token_hex(16))
     port: int = 0
+    troubles: list[str] = field(default_factory=list)
     connections: set[Connection] = field(default_factory=set)
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -79,7 +82,8 @@ class ForwardProxy(Struct):
         credentials = base64.b64encode(f"{_USER}:{self.password}".encode())
         return kind.lower() == "basic" and hmac.compare_digest(given_credentials.strip().encode(), credentials)
 
-    def connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
+    def answer_connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
+        """Answer a CONNECT: intercept a provider's address, tunnel any other."""
         matches = (candidate.at(host, port) for candidate in self.upstreams)
         upstream = next((match for match in matches if match is not None), None)
         work = self._intercept(transport, upstream) if upstream is not None else self._tunnel(transport, host, port)
@@ -90,19 +94,26 @@ class ForwardProxy(Struct):
     async def _intercept(self, transport: asyncio.Transport, upstream: Upstream) -> None:
         wants = self.gate.wants if self.gate is not None else None
         route = Route([upstream], self.tell, self.name, wants=wants, allows_foreign=True, records_everything=False)
+        # Not guarded: the password has identified the program.
         connection = _SecuredConnection(route, self.gate, self.clock, self.connections, guarded=False)
         context = self.authority.context(upstream.host)
         transport.write(_OPEN)
-        try:
-            secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
-        except (OSError, ssl.SSLError):
-            # The program does not trust our certificate, or went away.
-            transport.abort()
-            return
+        secured = None
+        # Other errors: the program went away.
+        with suppress(OSError):
+            try:
+                secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
+            except ssl.SSLError as error:
+                self._add_trouble(upstream.host, error.reason)
         if secured is None:
             transport.abort()
             return
         connection.connection_made(secured)
+
+    def _add_trouble(self, host: str, reason: str) -> None:
+        trouble = f"TLS with the program failed for {host} ({reason}); it may not trust the certificate of --forward"
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
 
     async def _tunnel(self, transport: asyncio.Transport, host: str, port: int) -> None:
         near, far = _Pipe(), _Pipe()
@@ -149,15 +160,19 @@ class _Visitor(asyncio.Protocol):
             self._refuse(407, "this proxy serves one program, which knows its password")
             return
         host, _, port = request.target.rpartition(":")
-        if request.method != "CONNECT" or not host or not _PORT.fullmatch(port) or rest:
-            self._refuse(400, "this proxy only opens connections for TLS (CONNECT)")
+        if request.method != "CONNECT" or not host or not _is_port(port) or rest:
+            self._refuse(400, "this proxy only accepts CONNECT HOST:PORT, with nothing sent before its answer")
             return
-        self._proxy.connect(self._transport, host.strip("[]"), int(port))
+        self._proxy.answer_connect(self._transport, host.strip("[]"), int(port))
 
     def _refuse(self, status: int, why: str) -> None:
         assert self._transport is not None
         self._transport.write(build_error_answer(status, why))
         self._transport.close()
+
+
+def _is_port(text: str) -> bool:
+    return _PORT.fullmatch(text) is not None and 0 < int(text) < 65536
 
 
 class _SecuredConnection(Connection):

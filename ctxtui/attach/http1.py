@@ -313,8 +313,10 @@ def build_error_answer(status: int, why: str) -> bytes:
     """An error answer in the form that the SDKs show; it closes the connection."""
     error = {"type": "error", "error": {"type": "ctxtui_relay", "message": f"ctxtui: {why}"}}
     body = json.dumps(error).encode()
+    # RFC 9110 §15.5.8: clients may wait for this before they send credentials.
+    challenge = 'proxy-authenticate: Basic realm="ctxtui"\r\n' if status == 407 else ""
     head = (
-        f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\ncontent-type: application/json\r\n"
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\n{challenge}content-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
     )
     return head.encode() + body

@@ -26,7 +26,7 @@ VARIABLES: Final = {
 }
 """Variables of a command's environment, and their meaning; one without a value on this screen is empty."""
 MESSAGE_SECONDS: Final = 60
-"""Seconds after which a command whose output is a message is stopped, as the screen shows nothing until it ends."""
+"""Seconds after which a command whose output is a message is stopped: it runs unseen."""
 
 
 class Target(Struct, frozen=True):
@@ -46,11 +46,11 @@ class CommandFailed(CtxtuiError):
 def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
     """Run `command` and wait.
 
-    Return its exit code and what it printed ("" with the output ``terminal``). Raises `CommandFailed`.
+    Return its exit code and what it printed, errors included ("" with the output ``terminal``). Raises `CommandFailed`.
     """
     env = {**os.environ, **dict.fromkeys(VARIABLES, ""), **target.variables}
-    shown, is_limited = command.output == "terminal", command.output == "message"
-    pipe = None if shown else subprocess.PIPE
+    has_terminal, is_limited = command.output == "terminal", command.output == "message"
+    pipe = None if has_terminal else subprocess.PIPE
     try:
         process = subprocess.Popen(
             command.run,
@@ -58,7 +58,7 @@ def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
             env=env,
             stdin=pipe,
             stdout=pipe,
-            stderr=None if shown else subprocess.STDOUT,
+            stderr=None if has_terminal else subprocess.STDOUT,
             # A group of its own, so that all that it started can be stopped.
             process_group=0 if is_limited else None,
         )
@@ -67,7 +67,7 @@ def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
     with process:
         try:
             output, _ = process.communicate(
-                None if shown else target.text.encode("utf-8", "backslashreplace"),
+                None if has_terminal else target.text.encode("utf-8", "backslashreplace"),
                 MESSAGE_SECONDS if is_limited else None,
             )
         except subprocess.TimeoutExpired:

@@ -27,6 +27,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat import turn
+from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.chat.turn import TurnController
@@ -350,7 +351,7 @@ async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: t
         await until(pilot, lambda: "not recorded" in shown(screen))
         screen.state.chat_signals.alarm.emit("and cut the rest")
         await say(screen, pilot, "hi")
-        screen.owner(TurnController).dismiss_alarm()
+        screen.owner(FiguresController).dismiss_alarm()
         screen.state.chat_signals.alarm.emit("and cut the rest")
         await pilot.pause(0.2)
         assert "not recorded" in shown(screen) and "and cut the rest" not in shown(screen)
@@ -359,7 +360,7 @@ async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: t
         await until(pilot, lambda: "not recorded" not in shown(screen))
         if size[1] >= 16:
             assert "and cut the rest" in shown(screen), "the other one was not forgotten"
-            screen.owner(TurnController).dismiss_alarm()
+            screen.owner(FiguresController).dismiss_alarm()
             await until(pilot, lambda: "and cut the rest" not in shown(screen))
     app = pilot.app
     assert isinstance(app, CtxtuiApp) and app.farewell == ""

@@ -1,4 +1,7 @@
-"""Audit of cache reads: compares forecasts with the provider's reports, and words the evidence of misses."""
+"""Audit of cache reads: compares forecasts with the provider's reports.
+
+It also describes the evidence of misses.
+"""
 
 from __future__ import annotations
 
@@ -319,7 +322,10 @@ def _provider_figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
 
 
 def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
-    """By provider, of forecasts with a band: reports inside (percent), and the median width in percent of the input."""
+    """Percent of reports inside their band, and the bands' median width, by provider.
+
+    The width is in percent of the input. Forecasts without a band are left out.
+    """
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         if row.ceiling > row.floor:

@@ -40,7 +40,10 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds: `longest`, or for automatic caches the retention, if known."""
+    """Lifetime of a cached prefix in seconds.
+
+    It is `longest`, except for automatic caches with a known retention.
+    """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest

@@ -106,7 +106,10 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def loses_at_resume(self) -> bool:
-        """Whether a restarted client is expected to lose the cache: unless it kept it more often than it lost it."""
+        """Whether a restarted client is expected to lose the cache.
+
+        It is, unless it kept the cache more often than it lost it.
+        """
         return self.caches_lost + 1 > self.caches_kept
 
     @property

@@ -65,7 +65,10 @@ class RefreshTotals(Struct, frozen=True):
 
 
 class KeepWarmStatus(Struct, frozen=True, kw_only=True):
-    """The refreshes of a run so far, their limit (`cap_usd`), and why the session is not kept warm ("": it is)."""
+    """Refreshes of a run so far, with their limit `cap_usd`.
+
+    `why` is the reason if the session is not kept warm, else "".
+    """
 
     cap_usd: float
     usd: float = 0.0

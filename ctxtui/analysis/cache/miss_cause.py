@@ -58,7 +58,10 @@ NO_CAUSE: Final = MissCause()
 def cause_from_requests(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissCause:
-    """Find the cause by comparing two requests with recorded markers and parameters, and their outcomes."""
+    """Find the cause of a miss by comparing two requests and their outcomes.
+
+    Returns `NO_CAUSE` if they do not explain it.
+    """
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
         return NO_CAUSE
@@ -160,7 +163,7 @@ def _find_in_record(
 
 
 def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Describe the recorded parameters that reach the prompt and differ, else the client settings."""
+    """Describe the changed parameters that reach the prompt, else the client settings."""
     if before.skeleton is not None and call.skeleton is not None:
         effective = [
             {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}

@@ -311,7 +311,10 @@ def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
 
 
 def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, float]:
-    """Describe the fix of a miss ("": none is known), with the USD that it saves over all misses of its cause."""
+    """Describe the fix of a miss, with the USD saved over all misses of its cause.
+
+    The description is "" if no fix is known.
+    """
     saved = sum(m.usd or 0.0 for m in all_misses if m.cause == miss.cause)
     match miss.cause:
         case "TTL" if miss.life < 3600:

@@ -1,4 +1,4 @@
-"""Forecast of the next call of a context: the tokens read from the cache, the tokens written, and the cost."""
+"""Forecast of the next call of a context: cache reads, cache writes and cost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
-    """Median tokens of the last `MAX_ANSWERS` answers, those with a partial count if there are no others."""
+    """Median tokens of the last `MAX_ANSWERS` answers.
+
+    Answers with a partial count are used only if there are no others.
+    """
     answered = [call for call in calls if call.output]
     outputs = [call.output for call in answered if not call.is_partial] or [call.output for call in answered]
     return round(median(outputs[-MAX_ANSWERS:])) if outputs else 0

@@ -25,7 +25,10 @@ from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
-    """Tokens of contexts by node, for one thread and model: reported lengths are *pinned*, later blocks counted."""
+    """Tokens of contexts by node, for one thread and model.
+
+    Reported lengths are *pinned*, later blocks are counted.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -57,9 +60,10 @@ class Lengths:
     def length_reader(
         self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
     ) -> Callable[[int], int]:
-        """Return a function from node to tokens, by the features of a node (`measure`) and their weights (`tokens`).
+        """Return a function from node to tokens.
 
-        It must not be used after `tokens` has changed.
+        `measure` gives the features of a node, `tokens` their weight. The function must not be used after `tokens` has
+        changed.
         """
         cache: tuple[int, dict[int, int]] = -1, {}
 
@@ -305,7 +309,10 @@ def sent_params(call: Call) -> dict[str, Json]:
 
 
 def _recorded_params(call: Call) -> dict[str, Json]:
-    """Recorded parameters of a client that records no requests: whether it requested thinking (facts §2)."""
+    """Thinking parameter of a call whose client records no requests (facts §2).
+
+    It is left out unless the record shows that thinking was requested.
+    """
     level = call.extra.get(THINKING_LEVEL)
     return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
 

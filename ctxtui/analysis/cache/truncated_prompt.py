@@ -75,6 +75,9 @@ FIXES: Final = {
 
 
 def fix_for(kind: str, sent: int) -> str:
-    """Fix for a server of `kind`, for prompts of `sent` tokens: a window with room, as a power of two."""
+    """Fix for a server of `kind`: a window with room for prompts of `sent` tokens.
+
+    The window is a power of two.
+    """
     window = 1 << max(12, (sent * 5 // 4).bit_length())
     return FIXES.get(kind, "give the server a context of {window} tokens").format(window=window)

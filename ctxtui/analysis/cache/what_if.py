@@ -29,7 +29,7 @@ class NextRequest(NamedTuple):
     - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds; 0: unknown).
     - `weigh`: gives the tokens of a block's features in this prompt.
     - `ends`: gives the last cache position of the same request with another context (a node).
-    - `floors`: tokens that it reads even after a miss.
+    - `floors`: least tokens that it reads.
     - `forecast`: the simulation corrected by what the client's behaviour predicts, as the audit compares it with
       reports. None for a recorded call (`Replay.request_of`), if the recording has an estimate, or if no earlier call
       allows one.
@@ -71,9 +71,10 @@ class Replay:
         return CallForecaster(self._book, self._rules)
 
     def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
-        """The forecaster that has learnt the calls before `last`, or all if `last` is not in the session.
+        """Forecaster that has learnt the calls before `last`.
 
-        If `inclusive`, also `last` and the later requests that kept its cache warm.
+        If `inclusive`, it has also learnt `last` and the later requests that kept its cache warm. If `last` is not in
+        the session, it has learnt all calls.
         """
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
@@ -152,7 +153,10 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Tokens of the context of `call`, also unrecorded ones, plus the blocks that `next_call` adds (or lacks)."""
+        """Tokens of the context of `call`, plus the blocks that `next_call` adds (or lacks).
+
+        Unrecorded tokens are included.
+        """
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )
@@ -180,9 +184,9 @@ def _start_request(
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
-    """The skeleton of the next request if the last one asked for automatic caching (a top-level ``cache_control``).
+    """Skeleton of the next request if the last one asked for automatic caching.
 
-    Otherwise None, and `CachePrompts.assume_markers` moves the last request's markers.
+    None without a top-level ``cache_control``: `CachePrompts.assume_markers` then moves the last request's markers.
     """
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None

@@ -36,7 +36,10 @@ class WriteReports:
         self._most_read[key] = max(self._most_read.get(key, 0), usage.cache_read)
 
     def cached_after(self, call: Call, rules: CacheRules) -> int:
-        """Tokens that `call` left in a cache with entries at markers: all of its input if reports lack writes."""
+        """Tokens that `call` left in a cache with entries at markers.
+
+        It is all of the input if reports lack writes.
+        """
         usage, key = call.usage, (call.provider, call.model)
         if usage is None:
             return 0

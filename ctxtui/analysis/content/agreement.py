@@ -1,6 +1,7 @@
-"""Tests whether a model takes the recorded next step again, under other edits or as another model (``ctxtui agree``).
+"""Tests whether a model takes the recorded next step again (``ctxtui agree``).
 
-Variants are compared with the *noise floor*: the answers to the unchanged request.
+A variant has other edits or another model. Variants are compared with the *noise floor*: the answers to the unchanged
+request.
 """
 
 from __future__ import annotations
@@ -165,9 +166,10 @@ def _judge(tools: Share, noise: Share) -> str:
 
 
 def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
-    """Rank variants that leave out one block each: first the block without which the model most often acts differently.
+    """Rank variants that leave out one block each, the most important block first.
 
-    Of equally important blocks the heavier one (by `weights`) is last. A variant without an answer is unimportant.
+    Without it, the model most often acts differently. Of equally important blocks the heavier one (by `weights`) is
+    last. A variant without an answer is unimportant.
     """
     ranked = [agreement for agreement in agreements if agreement.variant in weights]
     return sorted(

@@ -221,7 +221,10 @@ class BlockLifetimes:
         return count
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
+        """Stretches of the first `calls` calls that held the block of `node`.
+
+        Each has the block's node there.
+        """
         number, end = self._find_number(node), min(calls, self.done)
         if number is None:
             return []

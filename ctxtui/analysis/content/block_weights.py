@@ -42,9 +42,9 @@ def block_weights(
     *,
     strips_thinking: bool,
 ) -> Iterator[BlockWeight]:
-    """Yield the weight of every block that the provider reads of the context `head` of call `number` (from 1).
+    """Yield the weight of every block of the context `head` that the provider reads.
 
-    `lifetimes` must include the thread's calls up to that one.
+    `lifetimes` must include the thread's calls up to call `number` (from 1), which has that context.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):

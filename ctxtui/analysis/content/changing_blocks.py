@@ -68,7 +68,10 @@ def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair equal blocks, also in another spelling, and two versions of a block: (old node, new node, whether equal)."""
+    """Pair equal blocks, and versions of a block: (old node, new node, whether equal).
+
+    Equal blocks may differ in their spelling.
+    """
     node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:

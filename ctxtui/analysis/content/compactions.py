@@ -510,9 +510,9 @@ def keep_fact(summary: str, fact: Fact) -> str:
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Add the lost files and decisions, and literals that had to be repeated, to the text of the summary.
+    """Add the lost files, decisions and literals to the text of the summary.
 
-    `otherwise` replaces a summary without text.
+    Literals are added only if they had to be repeated. `otherwise` replaces a summary without text.
     """
     texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
     parts = ["\n\n".join(texts) or otherwise]

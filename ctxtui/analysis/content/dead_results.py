@@ -28,7 +28,10 @@ _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted: its first node, the call (from 1) that added it, and how many carried it."""
+    """A result that was never quoted.
+
+    `node` is its first node, `entered` the call (from 1) that added it, `calls` the number of calls that carried it.
+    """
 
     node: int
     tokens: int

@@ -77,7 +77,10 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) of the thread that held it, else the side's own call."""
+    """Return a function from a node to the first call (from 1) of the thread that held it.
+
+    If none held it, it is the side's own call.
+    """
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -126,7 +129,10 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     @property
     def token_of_difference(self) -> int:
-        """Tokens of the second context before the first difference, with unrecorded prompt and tools."""
+        """Tokens of the second context before the first difference.
+
+        Unrecorded prompt and tools are included.
+        """
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property

@@ -34,14 +34,20 @@ def reads_block(book: Book, call: Call, node: int) -> bool:
 
 
 def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
-    """Nodes of the context of `call` after `after` whose blocks the model read, in prompt order, without headers."""
+    """Nodes after `after` whose blocks the model read in the context of `call`.
+
+    They are in prompt order, without headers.
+    """
     tree = book.session.tree
     nodes = tree.path(call.sent_head, after)
     return [node for node in nodes if tree[node].block.kind != HEADER and reads_block(book, call, node)]
 
 
 def find_first_difference(book: Book, running: RunningTotals, before: Call, call: Call) -> FirstDifference:
-    """First difference between `before` and `call`, both counted in `running`, for the model of `call`."""
+    """First difference between the contexts of `before` and `call`.
+
+    `running` must count both for the model of `call`.
+    """
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)
     start = common

@@ -63,7 +63,10 @@ class GuardRules(Struct, frozen=True):
 
 
 class Risk(NamedTuple):
-    """One risk in a block: its `kind` (`SECRET`, `FILE`, ...) and what it is (``api key``, not the secret itself)."""
+    """One risk in a block, of a `kind` (`SECRET`, `FILE`, ...).
+
+    `what` describes it (``api key``) without the secret itself.
+    """
 
     kind: str
     what: str

@@ -12,7 +12,10 @@ from ctxtui.core.tree import Node
 
 
 def neutral_key(node: Node) -> Hashable:
-    """Category and content of a block, independent of its dialect, without ids, signatures and the role's name."""
+    """Category and content of a block, independent of its dialect.
+
+    Ids, signatures and the role's name are left out.
+    """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":

@@ -41,7 +41,10 @@ class PlacedNote(Struct, frozen=True):
 
 
 class SessionNotes(Struct, frozen=True):
-    """Notes of a session: all in the order of the calls, on blocks by every node with the block, on calls by id."""
+    """Notes of a session: in the order of the calls, on blocks by node, on calls by id.
+
+    A note on a block is listed for every node with the block.
+    """
 
     order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)

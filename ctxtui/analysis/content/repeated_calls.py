@@ -61,9 +61,9 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls (from 1) of `thread` that sent results of a loop, with the name of the last one (``Read, Bash x3``).
+    """Calls (from 1) of `thread` that sent results of a loop, with the last loop's name.
 
-    Searched are the contexts at the end of the thread and of each epoch.
+    A name is like ``Read, Bash x3``. The contexts at the end of the thread and of each epoch are searched.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     names: dict[int, str] = {}
@@ -91,7 +91,10 @@ def longest_loop(context: Context) -> int:
 
 
 def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
-    """The exchanges between each two messages of a person, without calls that wait for a program."""
+    """Yield the exchanges between each two messages of a person.
+
+    Calls that wait for a program are left out.
+    """
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):

@@ -28,9 +28,10 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, and its calls.
+    """One tool, with its state, its calls and the tokens of its definition.
 
-    A `name` "" means all tools of a server that are not listed.
+    `tokens` is None if they are not recorded, or not counted yet. A `name` "" means all tools of a server that are not
+    listed.
     """
 
     server: str
@@ -137,7 +138,10 @@ class ToolUse:
 
 
 def tool_calls(lifetimes: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
-    """Yield every tool call of a thread: (node, number from 0 of the call that made it, or probably made it)."""
+    """Yield every tool call of a thread, with the number (from 0) of the call that made it.
+
+    Without a recorded answer, it is the call that probably made it.
+    """
     for node in lifetimes.all_nodes():
         if tree[node].category == _CALL:
             number, first = lifetimes.answering_call(node), lifetimes.first_call(node) or 0

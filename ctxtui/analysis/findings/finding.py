@@ -113,7 +113,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
             raise NothingToStage(error.message) from error
 
     def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
-        """Edits of `kind`, one for each of `positions` that is unchanged, not pinned, and not reverted by the user."""
+        """Edits of `kind`, one for each of `positions`.
+
+        Positions that are changed, pinned or reverted by the user are left out.
+        """
         here = self.policy_context
         return [
             make(kind, here.context.targets([p]), params)

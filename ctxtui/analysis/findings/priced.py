@@ -85,7 +85,10 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `policy_context`, which is then `after`."""
+    """Count the blocks that `edits` change in the context `policy_context`.
+
+    `after` is the context with these edits.
+    """
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]

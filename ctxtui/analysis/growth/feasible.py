@@ -58,7 +58,10 @@ def judge_fit(after: Range | None, tokens: int) -> str:
 
 
 def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
-    """Project the units in `outlook`, or phases if a user named at least two, and when they reach the limits."""
+    """Project the context's growth, and when it reaches the limits.
+
+    It uses the units of `outlook`, or phases if a user named at least two.
+    """
     steps = [phase.growth for phase in phases[1:] if phase.growth > 0]
     by_phases = sum(phase.own for phase in phases) >= 2 and bool(steps)
     after, unit = outlook.after, outlook.unit

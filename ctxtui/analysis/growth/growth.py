@@ -156,7 +156,10 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens before a stretch and at its end, and tokens x calls in it."""
+    """One part of the context, with its growth over a stretch.
+
+    `begins` are its tokens before the stretch, `ends` those at its end, `carry` tokens x calls in it.
+    """
 
     name: str
     begins: int
@@ -169,7 +172,10 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Input tokens: `sent` in all, those sent before, and duplicates in the last context (`twice`)."""
+    """Input tokens that were `sent` in all, and those sent `before`.
+
+    `twice` are the duplicates in the last context.
+    """
 
     sent: int
     before: int
@@ -257,9 +263,9 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
-    """First and last call (from 1) of the last stretch without a cut, or of the longest if that is too short.
+    """First and last call (from 1) of the last stretch without a cut.
 
-    (0, 0) without calls.
+    If that is too short, they are of the longest stretch. They are (0, 0) without calls.
     """
     if not every:
         return 0, 0

@@ -74,9 +74,9 @@ class Phase(Struct, frozen=True):
 
 
 def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
-    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or else the hits of `search` in new text.
+    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or else by `search`.
 
-    A hit with the current phase's name begins no new one.
+    New text is searched. A hit with the current phase's name begins no new one.
     """
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]

@@ -153,7 +153,7 @@ def _group_cost(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
 
 
 def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
-    """Whether an epoch began in `group` by a compaction, a restart or a return to an earlier point."""
+    """Whether a compaction, restart or return to an earlier point began an epoch in `group`."""
     return any(
         call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
         for was, call in pairwise((before[-1], *group))

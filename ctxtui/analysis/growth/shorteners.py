@@ -17,7 +17,10 @@ _DATE: Final = re.compile(r"_20\d{6}\Z")
 
 
 def find_compressors(session: Session) -> tuple[str, ...]:
-    """The client's compactions (``claude code auto``) and provider's edits (``clear_tool_uses``) in a session."""
+    """Names of the client's compactions and the provider's edits in a session.
+
+    Examples are ``claude code auto`` and ``clear_tool_uses``.
+    """
     client, names = session.about.source or "unknown", set[str]()
     for thread in session.threads:
         epoch = None
@@ -49,9 +52,10 @@ def _provider_edits(call: Call) -> Iterator[str]:
 
 
 def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
-    """Policies whose edits applied to a call of `session`, and `BY_HAND` for the user's own, sorted.
+    """Policies whose edits applied to a call of `session`, sorted.
 
-    `logs` are the edits of each thread in the database; a call that went through ctxtui records its own.
+    The user's own edits are `BY_HAND`. `logs` are the edits of each thread in the database; a call that went through
+    ctxtui records its own.
     """
     policies: set[str] = set()
     authors: dict[tuple[str, int], set[str]] = {}

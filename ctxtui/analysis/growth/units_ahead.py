@@ -45,7 +45,10 @@ class Typical(NamedTuple):
 
 
 def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
-    """Forecast the sum of the next `n` units from the `values` so far (at least one), as an 80 % range."""
+    """Forecast the sum of the next `n` units, as an 80 % range.
+
+    `values` are those of the units so far (at least one).
+    """
     expected, deviation = forecast_sum(values, n, typical.unit)
     weighed = [(error, TYPICAL_ERRORS / len(typical.errors)) for error in typical.errors]
     weighed += own_errors(values, n, typical.unit)
@@ -68,7 +71,10 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
-    """Yield (error, weight) of the same forecast at earlier positions, near the end over fewer than `n` units."""
+    """Yield (error, weight) of the same forecast at earlier positions.
+
+    Near the end, it is over fewer than `n` units.
+    """
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         count = min(n, len(values) - cut)
         expected, deviation = forecast_sum(values[:cut], count, unit)

@@ -29,9 +29,9 @@ class _Gap(NamedTuple):
 
 
 def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence with the reason for each simulated figure that deviates by more than `MAX_DEVIATION`.
+    """Yield a sentence with the reason for each simulated figure that deviates too much.
 
-    `counted` are the simulated `calls`, all with a report.
+    More than `MAX_DEVIATION` is too much. `counted` are the simulated `calls`, all with a report.
     """
     gaps = [
         _Gap(

@@ -189,7 +189,10 @@ class EditedPath:
         return tree.child(head, item.block, item.place)
 
     def _is_empty_header(self, applied: Applied, position: int) -> bool:
-        """Whether `position` is the header of a message without blocks, on a path that leaves some out."""
+        """Whether `position` is the header of a message with all blocks removed or left out.
+
+        It is False on a path that leaves no block out.
+        """
         if not self._left_out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)

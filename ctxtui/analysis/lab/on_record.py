@@ -1,6 +1,7 @@
-"""Adds the differences between a variant and the simulated recording to the reported figures of each call.
+"""Adds the simulated effect of a variant to the reported figures of each call.
 
-A simulation deviates from the report; the difference between two simulations is more exact.
+The effect is the difference from the simulated recording. A simulation deviates from the report; the difference between
+two simulations is more exact.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ctxtui.core.usage import WRITES, Usage
 
 
 def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> VariantRun:
-    """Change the reports of the calls of `run` by the differences between `run` and `plain` (the simulated recording).
+    """Change the reports of `run` by its differences from the simulated recording `plain`.
 
     A call without a report stays simulated.
     """
@@ -29,7 +30,10 @@ def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> Va
 
 
 class MarkerRuns(NamedTuple):
-    """A recording as it was (`own`), and with the markers of each strategy, by its name in one word."""
+    """A recording as it was (`own`), and with the markers of each strategy (`by`).
+
+    A strategy's name in `by` is one word.
+    """
 
     own: VariantRun
     by: Mapping[str, VariantRun]
@@ -97,9 +101,10 @@ def _usage_under_edits(report: Usage, plain: VariantCall, simulated: VariantCall
 
 
 def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """Cost of `recorded` as `call` with another `usage`: the paid cost, if known, plus the difference.
+    """Cost of `recorded` as `call` with another `usage`, in USD.
 
-    If `call` goes to another model, the simulated cost alone. None if a price is unknown.
+    It is the paid cost, if known, plus the difference. If `call` goes to another model, the simulated cost alone. None
+    if a price is unknown.
     """
     assert recorded.usage is not None
     paid, now = inputs.paid_usd(recorded), simulated_usd(inputs, call, usage)

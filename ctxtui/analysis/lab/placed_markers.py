@@ -65,9 +65,10 @@ def place_markers(
     tokens: Callable[[int], int],
     known_ends: KnownEnds | None = None,
 ) -> tuple[list[PlacedMarker], bool]:
-    """Markers of a request by the strategy called `name`, and whether only prefixes up to a marker are cached (OpenAI).
+    """Markers of a request by the strategy called `name`.
 
-    `deepest_cached`, `tokens` and `known_ends` are as in `PlacementRequest`.
+    Also returns whether only prefixes up to a marker are cached (OpenAI). `deepest_cached`, `tokens` and `known_ends`
+    are as in `PlacementRequest`.
     """
     strategy = find_strategy(name)
     if strategy is not None:

@@ -1,4 +1,7 @@
-"""Data of the recording that all variants of the lab share, for each call from the calls before it."""
+"""Data of the recording that all variants of the lab share.
+
+Those of a call are from the calls before it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     - `at`: when it was sent; `asked_at`: the same by the clock of its cache (`CacheForecaster.time_of`; Unix seconds;
       None: unknown).
     - `life`: the lifetime that its client writes; "": the default.
-    - `floors`: tokens that it reads in any case.
+    - `floors`: least tokens that it reads.
     - `unrecorded`: unrecorded tokens, and `gone` absent blocks, according to earlier reports.
     - `reported`: gives the last node at or above a node of its context whose length was reported before, with that
       length in tokens; valid while the step is the newest.
@@ -53,7 +56,10 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
 
 def simulated_calls(session: Session) -> list[Call]:
-    """Calls with a recorded context that a lab simulates: those with a report, or all if none has one."""
+    """Calls with a recorded context that a lab simulates.
+
+    Those without a report are left out, unless no call has one.
+    """
     calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
     reported = [call for call in calls if call.usage is not None and call.usage.input]
     return [call for call in reported or calls if call.fidelity != Fidelity.TOTALS and call.sent_head != ROOT]
@@ -136,7 +142,10 @@ class _EarlierReports:
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, absences)), absences
 
     def sets_markers(self, call: Call) -> bool:
-        """Whether the client requests caching: False if nothing was written or read in spite of enough input."""
+        """Whether the client requests caching in the thread of `call`.
+
+        It is False if nothing was written or read in spite of enough input.
+        """
         return call.thread in self._cached or call.thread not in self._uncached
 
     def add(self, call: Call) -> None:

@@ -16,9 +16,9 @@ Costs = Mapping[str, float]
 
 
 class Fold(NamedTuple):
-    """One held-out session, for which the best variant of the others (`chosen`) saves a share of the cost.
+    """One held-out session, and the best variant of the others (`chosen`).
 
-    `own` is the saving of the variant that is best for this session.
+    `saves` is the share of the cost that it saves, `own` that of the variant that is best for this session.
     """
 
     session: str
@@ -28,9 +28,9 @@ class Fold(NamedTuple):
 
 
 class FittedVariant(Struct, frozen=True):
-    """The `best` of `tried` variants for all sessions, and its average saving as a share of a session's cost.
+    """The `best` of `tried` variants for all sessions.
 
-    `folds` are empty for a single session.
+    `saves` is its average saving as a share of a session's cost. `folds` are empty for a single session.
     """
 
     best: str

@@ -373,7 +373,7 @@ class VariantPass:
         return sums
 
     def _absent_tokens(self, step: RecordedStep, model: str, sent_request: VariantRequest) -> int:
-        """Tokens of blocks that reports show to be absent, except those that the variant has removed itself."""
+        """Tokens of the blocks in `sent_request` that reports show to be absent."""
         if not step.gone:
             return 0
         changed = {change.node for change in sent_request.applied.changes.values()}

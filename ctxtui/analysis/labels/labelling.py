@@ -87,7 +87,10 @@ def searched_text(content: BlockContent) -> str:
 
 
 def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
-    """Split `rules` into those that can run, each after those whose label it searches inside, and the others."""
+    """Split `rules` into those that can run, in order, and the others.
+
+    Each rule follows those whose label it searches inside.
+    """
     done = [rule for rule in rules if not rule.inside]
     inner_rules = [rule for rule in rules if rule.inside]
     while runnable := [rule for rule in inner_rules if any(other.label == rule.inside for other in done)]:

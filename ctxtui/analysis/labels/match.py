@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -12,29 +12,34 @@ from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Value
 
-SEGMENT: Final = "segment"
+_SEGMENT: Final = "segment"
 """Group of a regular expression that is used instead of the whole match."""
 _JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
 """A line that may begin JSON."""
 _MAX_FAILURES: Final = 32
-"""Failed attempts to parse JSON after which a text is treated as having none."""
-MAX_JSON_CHARACTERS: Final = 4_000_000
-"""A longer text is not searched for JSON."""
+"""Failed attempts to parse JSON after which the rest of a text is not searched."""
+_MAX_JSON_CHARACTERS: Final = 4_000_000
+"""A longer text, or part of one, is not searched for JSON."""
 
 
 class Match(NamedTuple):
+    """A match, and the index of its rule in `Labelling.rules`."""
+
     start: int
     end: int
     rule: int
 
 
-def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
-    """Matches of `rule`, number `number`, in `text`, or inside `earlier` matches (label, start, end)."""
+def find_matches(index: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
+    """Find the matches of `rule`, which has `index`, in `text`.
+
+    With `rule.inside`, only in `earlier` matches (label, start, end) of that label.
+    """
     places = [(0, len(text))]
     if rule.inside:
         places = [(start, end) for label, start, end in earlier if label == rule.inside]
     return [
-        Match(start, end, number) for place in places for start, end in _find_ranges(rule, text, *place) if start < end
+        Match(start, end, index) for place in places for start, end in _find_ranges(rule, text, *place) if start < end
     ]
 
 
@@ -47,7 +52,7 @@ def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[t
 
 
 def _match_tags(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges from each opening tag to the next closing one, both included."""
+    """Yield ranges from each opening tag to the next closing one, both included, not nested."""
     while (at := text.find(opens, start, end)) >= 0:
         close = text.find(closes, at + len(opens), end)
         if close < 0:
@@ -58,7 +63,7 @@ def _match_tags(opens: str, closes: str, text: str, start: int, end: int) -> Ite
 
 def _match_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     compiled = _compile(pattern)
-    group = SEGMENT if SEGMENT in compiled.groupindex else 0
+    group = _SEGMENT if _SEGMENT in compiled.groupindex else 0
     # A slice, so that \A and \Z refer to the searched part.
     part = text if (start, end) == (0, len(text)) else text[start:end]
     for match in compiled.finditer(part):
@@ -72,16 +77,16 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for value in json_in(text, start, end):
-        if rule.beside and not any(True for pointer_ in rule.beside for _ in _resolve_pointer(text, [value], pointer_)):
+    for value in _find_json(text, start, end):
+        if rule.beside and not any(next(_resolve_pointer(text, value, beside), None) for beside in rule.beside):
             continue
         for pointer in rule.pointers:
-            yield from ((part.start, part.end) for part in _resolve_pointer(text, [value], pointer))
+            yield from ((part.start, part.end) for part in _resolve_pointer(text, value, pointer))
 
 
-def json_in(text: str, start: int, end: int) -> Iterator[Value]:
-    """Yield the JSON objects and lists that begin a line, outermost only."""
-    if end - start > MAX_JSON_CHARACTERS:
+def _find_json(text: str, start: int, end: int) -> Iterator[Value]:
+    """Yield the JSON objects and lists that begin a line and end before `end`, outermost only."""
+    if end - start > _MAX_JSON_CHARACTERS:
         return
     failed = 0
     while failed < _MAX_FAILURES and (line := _JSON_STARTS.search(text, start, end)) is not None:
@@ -96,9 +101,10 @@ def json_in(text: str, start: int, end: int) -> Iterator[Value]:
         start = value.end
 
 
-def _resolve_pointer(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
+def _resolve_pointer(text: str, value: Value, pointer: str) -> Iterator[Value]:
+    values = [value]
     for step in pointer.split("/")[1:]:
-        values = [child for value in values for child in _resolve_step(text, value, unescaped(step))]
+        values = [child for parent in values for child in _resolve_step(text, parent, unescaped(step))]
     yield from values
 
 

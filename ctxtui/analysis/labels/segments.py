@@ -28,7 +28,10 @@ class LabelledSpan(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece with its `label` ("": no match), the index of its `category`, and its tokens counted alone (`weight`)."""
+    """A piece with its `label` ("": no match).
+
+    `category` is an index, `weight` the tokens of the piece counted alone.
+    """
 
     start: int
     end: int

@@ -35,7 +35,10 @@ class ExpensiveBlock(Struct, frozen=True):
 
 
 class ThreadCosts:
-    """Ledger of one thread of a counted book, and the lifetimes of its blocks, up to call number `until`."""
+    """Ledger of one thread of a counted book, with the lifetimes of its blocks.
+
+    It includes the calls up to number `until`.
+    """
 
     def __init__(
         self,

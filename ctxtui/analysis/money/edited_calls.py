@@ -1,4 +1,4 @@
-"""The effect that edits would have had on the recorded calls of a thread: tokens and cost of each call.
+"""Effect that edits would have had on the tokens and cost of a thread's recorded calls.
 
 A call is charged by its own model's rates, for its reported reads, writes and fresh input minus the freed tokens. The
 first call after the edits reads only what the price tag leaves in the cache, and pays for the rest again.

@@ -1,4 +1,7 @@
-"""The ledger: cost of each block and category so far, from the reports and prices of a thread's calls."""
+"""The ledger: cost of each block and category so far.
+
+It is computed from the reports and prices of a thread's calls.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +195,10 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index, then of unrecorded and re-attached input, over the first `calls` calls (of `done`)."""
+        """USD by category index over the first `calls` calls (of `done`).
+
+        Unrecorded and re-attached input are the last two.
+        """
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
@@ -230,7 +236,10 @@ class CostLedger:
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
+        """Part of the input of call `index` (from 0) with the block at `depth`.
+
+        0 was read, 1 was written, 2 was neither.
+        """
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:

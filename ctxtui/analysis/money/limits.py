@@ -1,4 +1,4 @@
-"""Gate for automated tests (``ctxtui check``): compares a recording with limits or an earlier recording.
+"""Compares a recording with limits or an earlier recording (``ctxtui check``).
 
 The field names are those of its JSON.
 """
@@ -152,7 +152,10 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 
 def longest_block(session: Session) -> int:
-    """Characters (of text or arguments) of the longest block that a call sent or the next one will send."""
+    """Characters of the longest block that a call sent or the next one will send.
+
+    They are those of its text or arguments.
+    """
     tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:

@@ -39,7 +39,10 @@ class Resent(Struct, frozen=True):
 
 
 class ResentTracker:
-    """Contexts of one thread, call by call, to find what is sent again, in tokens scaled to reports."""
+    """Contexts of one thread, call by call, to find what is sent again.
+
+    Tokens are scaled to reports.
+    """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
         self._book = book
@@ -92,7 +95,10 @@ class ResentTracker:
         return Resent(size, resent_moved, changed, stripped)
 
     def _moved_tokens(self, before: int, head: int, longest_sent: int, running: RunningTotals) -> float:
-        """Tokens of `head` after `longest_sent` in blocks that were sent before, or in common with another version."""
+        """Tokens of `head` after `longest_sent` in blocks that were sent before.
+
+        Of a new version of a block, the part in common counts.
+        """
         tree = self._tree
         nodes = [node for node in tree.path(head, longest_sent) if tree[node].block.kind != HEADER]
         resent_nodes = {node for node in nodes if tree[node].block.digest in self._digests}

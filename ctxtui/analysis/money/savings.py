@@ -1,6 +1,6 @@
-"""Savings: what one change would have saved, minus its own cost, with the same calls otherwise.
+"""Savings: what one change would have saved, minus its own cost.
 
-Whether the model would have needed the removed content is unknown.
+The calls are otherwise the same. Whether the model would have needed the removed content is unknown.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ def find_savings(
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Entries that live an hour instead of five minutes: no rewrites after pauses of up to an hour, dearer writes.
+    """Saving by entries that live an hour instead of five minutes.
 
-    None if it would save no rewrite, or no price is known.
+    Pauses of up to an hour cause no rewrites, but writes are dearer. None if it would save no rewrite, or no price is
+    known.
     """
     avoided = {
         miss.number: miss
@@ -76,9 +77,10 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 
 
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Entries that live five minutes instead of an hour: cheaper writes, but reads after longer pauses become writes.
+    """Saving by entries that live five minutes instead of an hour.
 
-    None if nothing was written for an hour at a known price.
+    Writes are cheaper, but reads after longer pauses become writes. None if nothing was written for an hour at a known
+    price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -241,7 +243,7 @@ def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
 
 
 def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
-    """The `results` that were added before call `index` and are in its context, by their nodes there."""
+    """The `results` added before call `index` that are in its context, by their nodes there."""
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
     return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 

@@ -72,7 +72,10 @@ def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
 
 
 def mark_lower_bounds(rows: Iterable[SpendingRow], unpriced: int, partial: int) -> list[SpendingRow]:
-    """Add the calls that make rows by category or tool lower bounds: `partial` to `OUTPUT`, `unpriced` to `UNKNOWN`."""
+    """Add the calls that make rows by category or tool lower bounds.
+
+    `partial` is added to `OUTPUT`, `unpriced` to `UNKNOWN`.
+    """
     output = [SpendingRow(OUTPUT, partial=partial)] if partial else []
     return merge_rows([*rows, *output, *([SpendingRow(UNKNOWN, unpriced=unpriced)] if unpriced else [])])
 
@@ -98,10 +101,10 @@ def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
 def rows_by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """Cost by category of block, with rows for what is not in a block, the most expensive row first.
+    """Cost by category of block, the most expensive row first.
 
-    With `own_calls`, only these calls count: pass None as the cost of every other call, here and to the ledgers of
-    `threads`.
+    What is not in a block has rows of its own. With `own_calls`, only these calls count: pass None as the cost of every
+    other call, here and to the ledgers of `threads`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -119,9 +122,9 @@ def rows_by_tool(
     names: Names,
     own_calls: frozenset[str] | None = None,
 ) -> list[SpendingRow]:
-    """Input cost of each tool's definition, calls and results, and of everything else, the most expensive row first.
+    """Input cost of each tool's definition, calls and results, the highest first.
 
-    `own_calls` as for `rows_by_category`.
+    Everything else has rows of its own. `own_calls` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -137,7 +140,10 @@ def rows_by_tool(
 def _remaining_rows(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
-    """Rows for the rest of a thread's cost: input less `spent`, output, other, costs that only the recording states."""
+    """Rows for the rest of a thread's cost.
+
+    They are input less `spent`, output, other, and costs that only the recording states.
+    """
     priced = [
         (call, costs.get(call.id))
         for call in thread.calls

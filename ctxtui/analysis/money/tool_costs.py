@@ -188,7 +188,10 @@ class _SessionReading:
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether the block is seen for the first time: a thread may begin with a copy of another's history."""
+        """Whether the block is seen for the first time.
+
+        A thread may begin with a copy of another's history.
+        """
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False

@@ -71,7 +71,10 @@ requests, for titles or summaries."""
 
 
 def thread_side(session: Session, call: Call, main: str) -> str:
-    """The thread that `call` counts for: "" for the `main` one, with `OWN_PREFIX` if it is no subagent."""
+    """Thread that `call` counts for ("": the `main` one).
+
+    Another thread has `OWN_PREFIX` if it is no subagent.
+    """
     if call.thread == main:
         return ""
     began = session.threads[call.thread].parent if call.thread in session.threads else ""

@@ -124,7 +124,10 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: its server ("": none), name, number of calls, tokens of its results, and USD (None: unknown)."""
+    """A tool, with its number of calls, the tokens of its results, and USD.
+
+    `server` is "" if it has none, `usd` None if unknown.
+    """
 
     server: str
     name: str
@@ -150,7 +153,10 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change in the sessions: the `words` that select it, its `first` time (Unix seconds), sessions and calls."""
+    """A change in the sessions, with the sessions and calls before and after it.
+
+    `words` select it, and `first` is its first time in Unix seconds.
+    """
 
     words: str
     first: float

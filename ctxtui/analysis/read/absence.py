@@ -165,9 +165,10 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before the last one that a person added since the previous call, up to the missing tokens.
+    """Oldest messages before a person's last new one, up to the missing tokens.
 
-    None if no person added one, or if they do not explain the missing tokens.
+    Messages are new if they were added since the previous call. None if no person added one, or if they do not explain
+    the missing tokens.
     """
     last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]

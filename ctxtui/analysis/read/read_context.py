@@ -1,7 +1,7 @@
-"""Read contexts: the part of a recorded context that the model read, according to reports up to that call.
+"""Read contexts: the part of a recorded context that the model read.
 
-Unrecorded input is inferred from the first report of an epoch. If a report is less than the recorded blocks, the absent
-blocks are searched (`analysis.read.absence`).
+It is derived from the reports up to the context's call. Unrecorded input is inferred from the first report of an epoch.
+If a report is less than the recorded blocks, the absent blocks are searched (`analysis.read.absence`).
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ReadContexts:
         return NO_ABSENCES
 
     def _map_to_head(self, call: Call, absences: Absences, head: int) -> Absences:
-        """Map the absences of a call sent under edits to the nodes of the agent's own context `head`."""
+        """Map absences of a call sent under edits to the agent's own context `head`."""
         if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
             return absences
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)

@@ -74,7 +74,10 @@ def _is_cipher(node: Node) -> bool:
 
 
 class CarriedReasoning:
-    """Whether a model's provider counts reported reasoning in later input: by the newest reports, at first yes."""
+    """Whether a model's provider counts reported reasoning in later input.
+
+    The newest reports decide; until then it is assumed.
+    """
 
     def __init__(self) -> None:
         self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)

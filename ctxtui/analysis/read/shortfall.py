@@ -200,7 +200,10 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for a report so small that some blocks are absent, whatever earlier reports say."""
+        """Like `find_absent`, for a report so small that some blocks are certainly absent.
+
+        They are, whatever earlier reports say.
+        """
         call = step.call
         most = -(_ESTIMATE_SHARE if call.usage is None else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
@@ -232,9 +235,10 @@ class Shortfalls:
     def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """Decrease of the unrecorded system prompt and tools (negative: increase), if `rest` tokens remain.
+        """Decrease of the unrecorded system prompt and tools (negative: increase).
 
-        `lowered` is the decrease so far. `explained`: absent blocks explain this report.
+        `rest` are the tokens that remain. `lowered` is the decrease so far. `explained`: absent blocks explain this
+        report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):
@@ -318,7 +322,10 @@ class Shortfalls:
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
-        """Whether `base` had cached at least `_READ_AGAIN` of its input, and `call` read as much of that."""
+        """Whether `base` cached nearly all of its input, and `call` read nearly all of that.
+
+        `_READ_AGAIN` is the least share for both.
+        """
         cached_before = _left_cached(base)
         is_whole = cached_before > 0 and cached_before >= _READ_AGAIN * reported_input(base)
         return is_whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * cached_before

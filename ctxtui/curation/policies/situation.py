@@ -1,4 +1,4 @@
-"""Former names of `policy_context`, which policy plug-ins may still import."""
+"""Former module of names for policy plug-ins; `ctxtui.api` has them (docs/versions.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import warnings
 from ctxtui.core.deprecation import describe_rename
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 
-warnings.warn(describe_rename(__name__, "ctxtui.api"), DeprecationWarning, stacklevel=2)
+_CHANGES = "there `edit` is `make_edit`; `Settings`, a mapping, has no name"
+warnings.warn(f"{describe_rename(__name__, 'ctxtui.api')} ({_CHANGES})", DeprecationWarning, stacklevel=2)
 
 edit = make_edit
 

@@ -83,10 +83,14 @@ def write_certificates(certificates: bytes) -> Path:
 class Routing(Protocol):
     """A way to route the program's requests through ctxtui.
 
-    `urls` are the base URLs that the program gets.
+    `urls` are the base URLs that the program gets; `troubles` say why requests did not pass.
     """
 
     urls: Mapping[str, str]
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        pass
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
         """Start serving; return how to start the program with these arguments."""
@@ -105,6 +109,8 @@ class EventSink(NamedTuple):
 
 class BaseUrlRouting:
     """Routes by base URL, with one relay for each provider."""
+
+    troubles: Sequence[str] = ()
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         self._program, self._env = program, env
@@ -152,6 +158,10 @@ class ProxyRouting:
         hosts = {upstream.host for upstream in self._proxy.upstreams}
         env = self._program.proxy_variables(self._proxy.url, str(self._bundle), hosts, self._env)
         return Started(list(arguments), env)
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return self._proxy.troubles
 
     async def close(self) -> None:
         await self._proxy.close()
@@ -228,11 +238,12 @@ class RelayedProgram:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of the run: of recording, of preparing requests, of writing settings back."""
+        """Problems of the run: recording, preparing and routing requests, writing settings back."""
         preparer = self.gate.preparer
         return [
             *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),
             *(preparer.troubles if preparer is not None else ()),
+            *self._routing.troubles,
             *self._unsaved,
         ]
 

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,18 +15,17 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.control import ask_all
 from ctxtui.services.recordings.open import load
 
-NEEDS_TMUX: Final = (
-    "--split opens the inspector next to the program, inside tmux only: `ctxtui` in another terminal shows it"
-)
-POLL_SECONDS: Final = 0.2
-TMUX_TIMEOUT_S: Final = 10.0
+NEEDS_TMUX: Final = "--split works inside tmux only; run `ctxtui` in another terminal to see the session"
+_POLL_S: Final = 0.2
+_TMUX_TIMEOUT_S: Final = 10.0
 
 
-def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
-    """Open the inspector in a new pane for the recordings of `run` in `folder`.
+def split(folder: Path, run: str) -> str:
+    """Open a pane that waits for the first recording of `run` in `folder`, then shows it.
 
     Return an error or "".
     """
+    env = os.environ
     if not env.get("TMUX"):
         return NEEDS_TMUX
     waiter = [sys.executable, "-P", "-m", "ctxtui.services.attach.tmux_pane", str(folder), run, str(os.getpid())]
@@ -40,9 +38,11 @@ def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
     path = f"{package_root}{os.pathsep}{env['PYTHONPATH']}" if env.get("PYTHONPATH") else package_root
     command = ["tmux", "split-window", "-d", "-h", "-e", f"PYTHONPATH={path}", *variable_options, shlex.join(waiter)]
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=TMUX_TIMEOUT_S, text=True)
+        subprocess.run(command, check=True, capture_output=True, timeout=_TMUX_TIMEOUT_S, text=True)
     except FileNotFoundError:
         return "--split: tmux is not installed"
+    except subprocess.TimeoutExpired:
+        return f"--split: tmux did not answer within {_TMUX_TIMEOUT_S:g} s"
     except subprocess.SubprocessError as error:
         message = (getattr(error, "stderr", "") or str(error)).strip()
         return f"--split: tmux says {message}"
@@ -50,22 +50,25 @@ def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def find_recording(folder: Path, run: str) -> Path | None:
-    """The first recording of `run`, as its process reports it; None if there is none yet."""
+    """The recording of `run` with the first name, as its process reports it.
+
+    None if there is none yet, or no answer.
+    """
     answer = next((answer for name, answer in ask_all(folder, {"do": "list"}) if name == run), {})
     return next((folder / str(name) for name in answer.get("files", ())), None)
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for a request of a run, then become the inspector of its session.
+    """Wait until the run has a recording with content, then become its inspector.
 
-    Return if the process `pid` ends.
+    Return if the process `pid` ends before.
     """
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()
     while (path := find_recording(Path(folder), run)) is None or not _has_content(path):
         if not _is_alive(int(pid)):
             return
-        time.sleep(POLL_SECONDS)
+        time.sleep(_POLL_S)
     os.execv(sys.executable, [sys.executable, "-P", "-m", "ctxtui", "open", str(path)])
 
 

@@ -20,8 +20,10 @@ _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
 _MAX_TIMEOUT: Final = 10**6
+_WAY_OUT: Final = "it has command and args, or url"
+_STDIO: Final = "stdio"
 _SSE: Final = "sse"
-_REMOTE: Final = ("http", "streamable-http", _SSE)
+_REMOTE_TYPES: Final = ("http", "streamable-http", _SSE)
 """Values of ``type`` for a server at a `url`."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 """A variable in a configuration: ``${NAME}`` or ``${NAME:-default}``."""
@@ -32,13 +34,16 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     - `command`, `args`, `cwd`: a program that speaks over stdio.
     - `url`: the address of a remote server, which has no `command`; `sse`: it uses the older transport, HTTP with SSE.
-    - `env`, `headers`: added to the program's environment or to the requests; ``${NAME}`` stands for a variable.
+    - `env`, `headers`: added to the program's environment or to the requests.
     - `timeout`: seconds per call.
     - `enabled`: whether it starts with a chat that does not name its servers.
     - `allow`: names or patterns of tools that need no permission; empty for a project's server.
     - `place`: the file that configures it.
     - `project`: the folder of the project that configures it ("": the user does). A project's server must be permitted
       before it starts.
+
+    ``${NAME}`` in `command`, `args`, `cwd`, `url` and the values of `env` and `headers` stands for a variable
+    (`expand_variables`).
     """
 
     name: str
@@ -105,18 +110,18 @@ class McpServer(Struct, frozen=True, kw_only=True):
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
     """Parse the JSON or TOML table of the server `name`. Raises `BadConfig`.
 
-    `place` and `project` as in `McpServer`. Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is
-    written for other programs.
+    `place` and `project` as in `McpServer`. With `project`, unknown keys are ignored: ``.mcp.json`` is written for
+    other programs. (Those of a ``ctxtui.toml`` were refused by `check_servers`.)
     """
 
-    def error(why: str) -> BadConfig:
-        return BadConfig(f"mcp server {name!r}: {why}", place=place, way_out="it has command and args, or url")
+    def error(why: str, way_out: str = "") -> BadConfig:
+        return BadConfig(f"mcp server {name!r}: {why}", place=place, way_out=way_out)
 
     if not isinstance(value, Mapping):
-        raise error("not a table")
+        raise error("not a table", _WAY_OUT)
     unknown = next((key for key in value if key not in _KEYS), None)
     if unknown is not None and not project:
-        raise error(f"no such key: {unknown}")
+        raise error(f"no such key: {unknown}", f"the keys are {', '.join(_KEYS)}")
     for key in _TEXTS:
         if not isinstance(value.get(key, ""), str):
             raise error(f"{key} must be a text")
@@ -129,11 +134,11 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise error(f"{key} must be a list of texts")
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT:
-        raise error(f"timeout must be a number of seconds, at most {_MAX_TIMEOUT:,}")
+        raise error(f"timeout must be more than 0 and at most {_MAX_TIMEOUT:,} seconds")
     type_ = value.get("type", "")
     problem = _transport_error(type_, bool(value.get("command")), bool(value.get("url")))
     if problem:
-        raise error(problem)
+        raise error(problem, _WAY_OUT)
     return McpServer(
         name=name,
         args=tuple(args),
@@ -150,12 +155,14 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
     )
 
 
-def _transport_error(kind: str, command: bool, url: bool) -> str:
-    if kind not in ("", "stdio", *_REMOTE):
-        return f"type {kind} is not supported"
-    if command == url:
+def _transport_error(type_: str, has_command: bool, has_url: bool) -> str:
+    if type_ not in ("", _STDIO, *_REMOTE_TYPES):
+        return f"type {type_} is not supported"
+    if has_command == has_url:
         return "it needs either a command or a url"
-    return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
+    if type_ == _STDIO and not has_command:
+        return f"type {type_} needs a command"
+    return f"type {type_} needs a url" if type_ in _REMOTE_TYPES and not has_url else ""
 
 
 def check_servers(value: Any) -> dict[str, Any]:
@@ -171,7 +178,7 @@ def check_servers(value: Any) -> dict[str, Any]:
 
 
 PROJECT_FILE: Final = ".mcp.json"
-"""A project's list of servers, in Claude Code's form (facts §8)."""
+"""A project's servers by name, in Claude Code's form (facts §8)."""
 
 
 def load_servers(config: Config, cwd: Path) -> list[McpServer]:

@@ -1,4 +1,4 @@
-"""Checks recordings against limits."""
+"""Checks recordings against limits and an earlier recording's figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
-    TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
@@ -42,7 +41,7 @@ from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
-NO_LIMITS: Final = Limits()
+_COUNT: Final = re.compile(r"(\d{1,3}(?:,\d{3}){1,6}|\d[\d_]{0,19}|)(\.\d{1,20})?\s*([kKmM]?)")
 
 
 class CheckedRecording(NamedTuple):
@@ -54,28 +53,12 @@ class CheckedRecording(NamedTuple):
     name: str
     figures: Figures
     verdicts: list[LimitVerdict]
-    window: ContextWindow = ContextWindow()
+    window: ContextWindow
 
     @property
     def passed(self) -> bool | None:
         """Whether all `verdicts` are passed; None if none failed and one is unknown."""
         return all_passed(verdict.passed for verdict in self.verdicts)
-
-
-def check(
-    name: str,
-    session: Session,
-    counter: Counter,
-    settings: Settings,
-    limits: Limits,
-    baseline: Mapping[str, Any] | None = None,
-    tolerance: float = TOLERANCE,
-) -> CheckedRecording:
-    """Check a whole session against `limits` and, if given, the figures of a `baseline`.
-
-    `tolerance` is the share by which a figure may exceed the baseline's.
-    """
-    return check_measured(name, measure(session, counter, settings, limits), limits, baseline, tolerance)
 
 
 class MeasuredRecording(NamedTuple):
@@ -85,7 +68,7 @@ class MeasuredRecording(NamedTuple):
     window: ContextWindow
 
 
-def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
+def measure(session: Session, counter: Counter, settings: Settings, limits: Limits) -> MeasuredRecording:
     """Compute the figures of a whole session.
 
     Repeats, secrets and lost facts only if `limits` has a limit for them.
@@ -126,24 +109,26 @@ def _blocks_with_secrets(session: Session) -> set[str]:
 def check_measured(
     name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """Compare a measured recording as `check` does."""
+    """Compare a measured recording with `limits` and, if given, the figures of a `baseline`.
+
+    `tolerance`: the share by which a figure may be worse.
+    """
     comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(
         name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
     )
 
 
-def check_file(
-    path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE
-) -> CheckedRecording:
-    """Check the recording in `path` as `check` does, with the settings of the current directory.
+def check_file(path: Path, limits: Limits, baseline: Path | None, tolerance: float) -> CheckedRecording:
+    """Check the recording in `path` as `check_measured` does, with the settings of the current directory.
 
-    Raises the errors of `load` and `read_baseline`.
+    Raises `BadConfig` for the settings, and the errors of `load` and `read_baseline`.
     """
     settings = load_settings().settings
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
     with cached_counter(settings) as counter:
-        return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
+        measurement = measure(load(path).session, counter, settings, limits)
+    return check_measured(str(path), measurement, limits, before, tolerance)
 
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
@@ -151,9 +136,9 @@ def _find_largest_context(account: Account) -> tuple[Call, int]:
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]
-    sizes = [(figures(account.book, call).context_tokens, -number) for number, call in enumerate(calls)]
-    size, number = max(sizes)
-    return calls[-number], size
+    sizes = [figures(account.book, call).context_tokens for call in calls]
+    size = max(sizes)
+    return calls[sizes.index(size)], size
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
@@ -186,10 +171,11 @@ def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool
 
 def parse_count(text: str, option: str) -> int:
     """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
-    match = re.fullmatch(r"([\d_,]{0,20}\.?\d{1,20})\s*([kKmM]?)", text.strip())
-    if match is None:
-        raise BadConfig(f"{option}: {text!r} is not an amount", way_out="write 100000 or 100k")
-    return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])
+    match = _COUNT.fullmatch(text.strip())
+    whole, fraction, unit = match.groups("") if match is not None else ("", "", "")
+    if not (whole or fraction) or (fraction and not unit):
+        raise BadConfig(f"{option}: {text!r} is not a count", way_out="write 100000 or 100k")
+    return round(float(whole.replace("_", "").replace(",", "") + fraction) * _UNITS[unit.lower()])
 
 
 def parse_share(text: str, option: str) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.model import ModelController
 from ctxtui.tui.chat.prompt import TalkController
 from ctxtui.tui.chat.servers import ServersController
-from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, HELD, PERMISSION, QUESTION, RESTING, RUNNING, USER_ROW
 from ctxtui.tui.inspector.commands import INSPECTOR, LeaveOpen
@@ -135,7 +135,7 @@ class DismissAlarm(Command):
     """
 
     name, group = "dismiss the alarm", "chat"
-    run = Act(TurnController, TurnController.dismiss_alarm)
+    run = Act(FiguresController, FiguresController.dismiss_alarm)
 
 
 class BranchHere(Command):

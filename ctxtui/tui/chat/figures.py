@@ -54,6 +54,9 @@ class FiguresController(ChatController):
             tokens[block.category] = tokens.get(block.category, 0) + (block.tokens or 0)
         return tokens
 
+    def dismiss_alarm(self) -> None:
+        self.state.chat_signals.alarm.emit("")
+
     def _on_shown(self) -> None:
         self._show_next()
         self._check_truncation()

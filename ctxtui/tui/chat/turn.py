@@ -34,19 +34,16 @@ _COUNT_SECONDS = 0.1
 
 
 def _import_views() -> None:
-    """Import, in a worker while the provider works, what is needed to show an answer."""
+    """Import what shows an answer; runs in a worker while the provider works."""
     import ctxtui.analysis.content.block_weights
-    import ctxtui.analysis.labels.figures
     import ctxtui.views.blocks.code_text
     import ctxtui.views.blocks.content
     import ctxtui.views.blocks.json_text
-    import ctxtui.views.blocks.live_text
-    import ctxtui.views.blocks.markdown
-    import ctxtui.views.transcript.open_block  # noqa: F401
+    import ctxtui.views.blocks.live_text  # noqa: F401
 
 
 class TurnController(ChatController):
-    """Shows the host's turns."""
+    """Shows the turns of the host's main thread."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -60,12 +57,24 @@ class TurnController(ChatController):
         self._deferred_news: list[ChatNews] | None = None
         """News that wait until the end of an answer is painted; None: none do."""
         self._draft_sent: Draft | None = None
+        self._handlers: dict[type, Callable[..., None]] = {
+            progress.RequestDrafted: self._on_drafted,
+            progress.DraftHeld: self._on_held,
+            progress.RequestSent: self._on_sent,
+            progress.CallBegan: self._on_call_began,
+            progress.PieceReceived: self._on_piece,
+            progress.CallEnded: self._on_call_ended,
+            progress.CallFailed: self._on_call_failed,
+            progress.ToolWaits: self._on_tool_waits,
+            progress.ToolBegan: self._on_tool_began,
+            progress.PermissionRequested: self._on_permission_requested,
+            progress.RetryWaits: self._on_retry_waits,
+            progress.Notice: self._on_notice,
+            progress.TurnEnded: self._on_turn_ended,
+        }
 
     def facts(self) -> set[str]:
         return {RUNNING if self.state.is_running else RESTING}
-
-    def dismiss_alarm(self) -> None:
-        self.state.chat_signals.alarm.emit("")
 
     # News of the host
 
@@ -102,26 +111,9 @@ class TurnController(ChatController):
             self.state.chat_signals.model.emit(news.chat_model)
         # Sub-agents are shown in their own threads.
         if news.moment is not None and news.thread == MAIN:
-            handler = self._handlers().get(type(news.moment))
+            handler = self._handlers.get(type(news.moment))
             if handler is not None:
                 handler(news.moment)
-
-    def _handlers(self) -> dict[type, Callable[..., None]]:
-        return {
-            progress.RequestDrafted: self._on_drafted,
-            progress.DraftHeld: self._on_held,
-            progress.RequestSent: self._on_sent,
-            progress.CallBegan: self._on_call_began,
-            progress.PieceReceived: self._on_piece,
-            progress.CallEnded: self._on_call_ended,
-            progress.CallFailed: self._on_call_failed,
-            progress.ToolWaits: self._on_tool_waits,
-            progress.ToolBegan: self._on_tool_began,
-            progress.PermissionRequested: self._on_permission_requested,
-            progress.RetryWaits: self._on_retry_waits,
-            progress.Notice: self._on_notice,
-            progress.TurnEnded: self._on_turn_ended,
-        }
 
     def _on_drafted(self, moment: progress.RequestDrafted) -> None:
         self._note("preparing the request")
@@ -189,9 +181,9 @@ class TurnController(ChatController):
         rows = self.state.rows
         if rows is None or rows.answer is None:
             return
-        for number, tokens in counted.items():
-            if number in rows.answer.blocks:
-                rows.answer.blocks[number].tokens = tokens
+        for block, tokens in counted.items():
+            if block in rows.answer.blocks:
+                rows.answer.blocks[block].tokens = tokens
         self._paint_soon()
         self.state.chat_signals.grown.emit()
 
@@ -222,9 +214,8 @@ class TurnController(ChatController):
         self._end_answer()
 
     def _on_tool_began(self, moment: progress.ToolBegan) -> None:
-        self._note(
-            f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} is running; in the panes, esc ends it"
-        )
+        call = safe_text.one_line(command_tool.describe_call(moment.call), 80)
+        self._note(f"{call} is running; esc in the transcript ends the turn")
 
     def _on_tool_waits(self, moment: progress.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")
@@ -248,7 +239,7 @@ class TurnController(ChatController):
         self.state.set_held(False)
 
     def _note(self, text: str, *, is_held: bool = False) -> None:
-        """Show the state of the turn where the answer will appear."""
+        """Show the state of the turn where the answer will appear, unless the answer has begun."""
         rows = self.state.rows
         if rows is not None:
             if rows.answer is None or not rows.answer.blocks:

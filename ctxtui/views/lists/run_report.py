@@ -1,4 +1,4 @@
-"""A run's context budget and project files as lines: shares, kinds, selection, warnings."""
+"""The context budget before a run, and the project's files, as lines (`ctxtui budget`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctxtui.project.selection import Selection
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
-_NAME, _FIGURE = 20, 11
+_NAME_CELLS, _FIGURE_CELLS, _ASIDE_CELLS = 20, 11, 9
 
 
 def budget_lines(budget: ContextBudget, kilobytes: float) -> Iterator[list[Span]]:
@@ -29,18 +29,19 @@ def budget_lines(budget: ContextBudget, kilobytes: float) -> Iterator[list[Span]
 def project_lines(
     budget: ContextBudget, files: Selection, kinds: Sequence[tuple[str, int, int]], tokens_in_all: int, half: float
 ) -> Iterator[list[Span]]:
-    """The project's files by kind, the strategy, and the selection.
+    """The project's files by kind and in all, the room for them, the strategy, and the selection.
 
-    `kinds` are (kind, number of files, tokens); `half` is half of the 90 % interval of `tokens_in_all`.
+    `kinds` are (kind, number of files, tokens); `half`: half the width of the 90 % interval of `tokens_in_all`, in
+    tokens.
     """
     for kind, number, tokens in kinds:
         yield _row(kind, tokens, "", numbers.many(number, "file"))
-    near = numbers.interval(tokens_in_all, tokens_in_all - half, tokens_in_all + half)
-    yield _row("in all", tokens_in_all, near, "tokens of text", "bold")
+    interval = numbers.interval(tokens_in_all, tokens_in_all - half, tokens_in_all + half)
+    yield _row("in all", tokens_in_all, interval, "tokens of text", "bold")
     yield []
     memory = dict(budget.requests).get("memory", 0)
     free = max(1, budget.available - memory)
-    after = " tokens left by memory" if memory else " available"
+    after = " tokens that memory leaves" if memory else " available"
     share = numbers.share(files.budget / free, 0)
     yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after} (setting files_share)")
     yield [Span("strategy  ", "dim"), Span(files.strategy, "bold"), Span(f": {files.reason}")]
@@ -60,10 +61,10 @@ def _share(budget: ContextBudget, tokens: int) -> str:
     return numbers.share(budget.share(tokens))
 
 
-def _row(name: str, tokens: int, share: str, words: str = "", style: str = "") -> list[Span]:
+def _row(name: str, tokens: int, aside: str, words: str = "", style: str = "") -> list[Span]:
     return [
-        Span(cells.left(name, _NAME), "dim"),
-        Span(cells.right(numbers.exact(tokens), _FIGURE), style),
-        Span(cells.right(share, 9), "dim"),
+        Span(cells.left(name, _NAME_CELLS), "dim"),
+        Span(cells.right(numbers.exact(tokens), _FIGURE_CELLS), style),
+        Span(cells.right(aside, _ASIDE_CELLS), "dim"),
         Span(f"  {words}" if words else ""),
     ]

@@ -17,7 +17,13 @@ def test_another_kind_of_file_is_no_baseline(text: str, tmp_path: Path) -> None:
         read_baseline(tmp_path / "base.json")
 
 
-@pytest.mark.parametrize(("text", "count"), [("1.5M", 1_500_000), ("10_000", 10_000), ("9" * 400, None), ("k", None)])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("1.5M", 1_500_000), (".5k", 500), ("10_000", 10_000), ("10,000", 10_000), ("1,234,567k", 1_234_567_000),
+        *((text, None) for text in ("9" * 400, "k", "", ".", "1,5", "1,5k", "1_0.5", ".5", "0.4", "100000.0")),
+    ],
+)  # fmt: skip
 def test_a_count_is_an_amount_or_refused(text: str, count: int | None) -> None:
     if count is not None:
         assert parse_count(text, "--max-tokens") == count

@@ -310,8 +310,9 @@ def test_what_is_spelled_wrongly_is_named() -> None:
         ({"type": "ws", "url": "b"}, "type ws is not supported"),
         ({"type": "odd", "command": "b"}, "type odd is not supported"),
         ({"type": "sse", "command": "b"}, "type sse needs a url"),
+        ({"type": "stdio", "url": "b"}, "type stdio needs a command"),
         ({"command": "a", "args": "b"}, "args must be a list of texts"),
-        *(({"command": "a", "timeout": n}, "timeout must be a number of seconds") for n in (0, True, 10**400, 1e400)),
+        *(({"command": "a", "timeout": n}, "timeout must be more than 0") for n in (0, True, 10**400, 1e400)),
         ({"command": "a", "arg": []}, "no such key: arg"),
     ):
         with pytest.raises(BadConfig, match=why):

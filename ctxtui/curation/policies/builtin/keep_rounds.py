@@ -1,6 +1,7 @@
-"""The policy ``keep_rounds``: keeps the last n rounds, and replaces older ones by facts.
+"""The policy ``keep_rounds``: replaces old rounds by facts, and drops more above a limit.
 
-Facts are the files read and written, test results, errors and commits, taken from the tool calls without a model.
+Facts are the user's requests, files read and written, test results, errors, what was done about them, and commits; no
+model is needed.
 `record_summary` collects them; this module groups them into steps and writes them.
 """
 
@@ -23,21 +24,23 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
 MAX_FILES: Final = 20
+"""Maximum files that are listed."""
 REQUEST_CELLS, ANSWER_CELLS = 200, 400
 """Cells kept of a user message and of an answer."""
-MAX_NAMED_TESTS: Final = 5
-"""Maximum failed tests that are named, and errors and fixes that are listed."""
+MAX_LISTED: Final = 5
+"""Maximum failed tests, errors and fixes that are listed."""
 
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
-"""Numbers of passed and failed tests in the summary line of a test runner (pytest, jest, cargo ...)."""
 _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
+"""Numbers in the summary line of a test runner (pytest, jest, cargo ...)."""
 _RAN: Final = re.compile(r"^Ran (\d{1,9}) tests? in ", re.MULTILINE)
 """The summary line of Python's unittest, which names no passed tests."""
-_UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d{1,9})\b")
+_UNITTEST_FAILURES: Final = re.compile(r"\b(?:failures|errors)=(\d{1,9})\b")
 _SUITES: Final = re.compile(r"^\W*(?:Test )?(?:Suites|Files)\b", re.IGNORECASE)
 """A line that counts test files instead of tests."""
-_ONE: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAILED)$", re.MULTILINE)
-_NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
+_TEST_RESULT: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAILED)$", re.MULTILINE)
+"""A line of go test or cargo about one test."""
+_FAILED_NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
 _PLAIN_ERROR: Final = re.compile(r"^.*?\bError: (?=\S)")
 """The beginning of an error line up to the bare word Error, which tells nothing."""
 
@@ -51,16 +54,16 @@ class SuiteRun(NamedTuple):
 
     def describe(self) -> str:
         """A short text: ``12 passed, 1 failed (TestRateLimit)``."""
-        more = f", and {len(self.names) - MAX_NAMED_TESTS} more" if len(self.names) > MAX_NAMED_TESTS else ""
-        names = f" ({', '.join(self.names[:MAX_NAMED_TESTS])}{more})" if self.names else ""
+        more = f", and {len(self.names) - MAX_LISTED} more" if len(self.names) > MAX_LISTED else ""
+        names = f" ({', '.join(self.names[:MAX_LISTED])}{more})" if self.names else ""
         return f"{self.passed} passed, {self.failed} failed{names}"
 
 
 class StepRange(Struct, kw_only=True):
     """The steps `first` to `last` of the work: files, test runs, errors and commits.
 
-    `test_lines` are lines about tests of rounds without numbers in `runs`; `fixes` are the answers after rounds that
-    changed files once something had gone wrong.
+    `test_lines` are lines about tests from rounds without a `SuiteRun`. `fixes` are the texts of answers that change
+    files after something went wrong, until a round changes files without a new error.
     """
 
     first: int
@@ -79,14 +82,16 @@ def read_test_run(text: str) -> SuiteRun | None:
     lines = [line for line in lines_about_tests(text) if not _SUITES.match(line)]
     passed = sum(int(match) for line in lines for match in _PASSED.findall(line))
     failed = sum(int(match) for line in lines for match in _FAILED.findall(line))
-    names = tuple(dict.fromkeys(quoted or unquoted for quoted, unquoted in _NAME.findall(text)))
+    names = tuple(
+        dict.fromkeys(pytest_name or unittest_name for pytest_name, unittest_name in _FAILED_NAME.findall(text))
+    )
     if passed or failed:
         return SuiteRun(passed, failed, names)
     ran = _RAN.search(text)
     if ran is not None:
-        failed = sum(map(int, _UNITTEST.findall(text)))
+        failed = sum(map(int, _UNITTEST_FAILURES.findall(text)))
         return SuiteRun(max(0, int(ran[1]) - failed), failed, names)
-    each = [(match[2] or match[3], (match[1] or match[4]) in ("PASS", "ok")) for match in _ONE.finditer(text)]
+    each = [(match[2] or match[3], (match[1] or match[4]) in ("PASS", "ok")) for match in _TEST_RESULT.finditer(text)]
     if not each:
         return None
     bad = tuple(dict.fromkeys(name for name, good in each if not good))
@@ -94,7 +99,7 @@ def read_test_run(text: str) -> SuiteRun | None:
 
 
 def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -> list[StepRange]:
-    """Group `rounds` (number, positions) into ranges; a commit ends a range."""
+    """Group `rounds` (number, positions) into ranges; a round with a commit ends its range."""
     ranges: list[StepRange] = []
     broken = False
     for number, positions in rounds:
@@ -153,16 +158,17 @@ def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[st
 def _make_sections(step: StepRange) -> list[tuple[str, str]]:
     written = {*step.written}
     read = [path for path in step.read if path not in written]
-    failed = next((run for run in reversed(step.runs[:-1]) if run.failed), None)
-    tests = step.runs[-1].describe() if step.runs else "; ".join(step.test_lines[-5:])
-    if failed is not None and not step.runs[-1].failed:
+    last = step.runs[-1] if step.runs else None
+    tests = last.describe() if last is not None else "; ".join(step.test_lines[-5:])
+    failed = next((run for run in reversed(step.runs) if run.failed), last)
+    if failed is not None and failed is not last:
         tests += f"; before that {failed.describe()}"
     return [
         ("Read", _format_list(read)),
         ("Modified", _format_list(step.written)),
         ("Tests", tests),
-        ("Error", "; ".join(step.errors[:MAX_NAMED_TESTS])),
-        ("Fixed", "; ".join(step.fixes[:MAX_NAMED_TESTS])),
+        ("Error", "; ".join(step.errors[:MAX_LISTED])),
+        ("Fixed", "; ".join(step.fixes[:MAX_LISTED])),
         ("Committed", "; ".join(f'"{message}"' for message in step.commits)),
     ]
 
@@ -179,7 +185,8 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     """Once more than `n` + `slack` rounds are unedited, replace all but `n` by facts.
 
     If the context is then still above `limit` tokens (0: the usable window), more is removed, one step at a time: the
-    facts, then the middle of long results, then all but the last round.
+    rounds before the last `n` with their facts, also rounds kept by `slack`; then the middle of long results; then all
+    rounds but the last.
     """
     edits_so_far = []
     # Lazily: a caller that rejects the risk of the first edit needs no more.
@@ -213,7 +220,7 @@ def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iter
 
 
 def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
-    """Describe the rounds in a run of blocks; a step is a round, counted from the first."""
+    """Describe the rounds in a run of blocks; a step has the number of its round, from 1."""
     positions_in_run = set(run)
     # Rounds are in order: of thousands, only those that overlap the run are visited.
     start = bisect_right(policy_context.rounds, run[0], key=lambda stretch: stretch.stop)
@@ -252,14 +259,14 @@ def _drop_rounds(policy_context: PolicyContext, n: int) -> Iterator[Edit]:
 
 POLICY = Policy(
     NAME,
-    "keep the last n rounds, older ones as facts",
+    "replace all but the last n rounds by facts; drop more above a limit",
     propose,
     {"n": 3, "slack": 2, "limit": 0, "cut": 1000},
     {
-        "n": "rounds kept whole",
-        "slack": "rounds more before it acts",
+        "n": "rounds kept",
+        "slack": "further rounds before it replaces any",
         "limit": "tokens to stay below (0: the usable window)",
-        "cut": "characters kept of a result when facts alone do not do",
+        "cut": "characters kept of a result if that is not enough",
     },
     least=Risk.PARTS,
 )
