@@ -16,7 +16,6 @@ from msgspec import Struct
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import ChangedReader, Reader
 
 
@@ -25,12 +24,13 @@ class Format(Struct, frozen=True):
 
     - `name`: unique. Its reader says the source of a session itself (`Described.source`), mostly by the same name.
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
+    - `open`: makes a reader.
     - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
       the file name without ending.
-    - `is_companion`: if unrelated files may match `companions`: whether a file that begins with the second bytes
-      belongs to the session of the one that begins with the first.
-    - `bodies`: the client may write the bodies of its requests into a folder; they are companions, too.
-    - `bare`: completes the sentence "this is ..." for a file of the format without any context; "": a default.
+    - `is_companion`: given the first bytes of a session's file and of another, whether the other belongs to the
+      session; None: every file that matches `companions` does.
+    - `bodies`: the client may write the bodies of its requests into a folder; those are companions too.
+    - `bare`: what a file without any context is called in errors ("this is ..."); "": made from `name`.
     - `open_usage`: makes a reader that reports the usage of calls without contexts, in a fraction of the time; it
       raises `NeedsContexts` for files that need them.
     """
@@ -64,7 +64,10 @@ def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader
 
 
 def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
-    """Add the calls of `with_passes` to the events of a reader."""
+    """Make readers that also emit a call for each pass of another model in an answer.
+
+    See `transcripts/passes`.
+    """
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
@@ -82,7 +85,7 @@ def _make_format(
     bare: str = "",
     *,
     bodies: bool = False,
-    shares_folder: bool = False,
+    checks_companions: bool = False,
     usage: bool = False,
 ) -> Format:
     return Format(
@@ -92,7 +95,7 @@ def _make_format(
         companions,
         bare,
         bodies=bodies,
-        is_companion=lazy_import(module, "is_companion") if shares_folder else None,
+        is_companion=lazy_import(module, "is_companion") if checks_companions else None,
         open_usage=_lazy_opener(module, "usage_reader") if usage else None,
     )
 
@@ -121,7 +124,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "codex.session",
         ("rollout-*.jsonl",),
         "a Codex rollout without any message",
-        shares_folder=True,
+        checks_companions=True,
     ),
     _make_format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _make_format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
@@ -146,7 +149,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "cline.session",
         ("*.compaction.json", "*.messages.json", "[0-9]*.json"),
         "a Cline session without any message of a model",
-        shares_folder=True,
+        checks_companions=True,
     ),
     _make_format("continue cli", "continue_cli.session", bare="a Continue session without any message"),
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
@@ -189,10 +192,10 @@ FORMATS: Final[tuple[Format, ...]] = (
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
     """Detect the format of a file from its first 64 KiB and its name; None if none fits.
 
-    The head may be cut anywhere. The first of the highest scores wins. `further` returns plugin formats, and is called
-    if no built-in format is certain.
+    The head may be cut anywhere. The highest score wins, of equal ones the first; a certain one ends the search.
+    `further` returns plugin formats, and is called if no built-in format is certain.
     """
-    head = head[:HEAD_BYTES]
+    head = head[: file_head.HEAD_BYTES]
     best, best_score = None, 0.0
     for form in chain(FORMATS, _plugin_formats(further)):
         score = form.sniff(head, name)
@@ -204,6 +207,7 @@ def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format
 
 
 def _plugin_formats(further: ExtraFormats) -> Iterable[Format]:
+    # A generator, so that `further` is called only if no built-in format is certain.
     yield from further()
 
 
@@ -258,9 +262,10 @@ def _content_kind(head: bytes) -> str:
 
 
 def _binary_at(head: bytes) -> int | None:
+    head = head[: file_head.HEAD_BYTES]
     control = _CONTROL.search(head)
     try:
-        head[: file_head.HEAD_BYTES - _MAX_CHARACTER_BYTES].decode()
+        head.decode()
     except UnicodeDecodeError as error:
         # The head may cut its last character.
         if error.start < len(head) - _MAX_CHARACTER_BYTES:

@@ -64,6 +64,14 @@ def test_what_a_file_is(data: bytes, expected: str) -> None:
     assert describe_file(data) == expected
 
 
+@pytest.mark.parametrize("offset", range(4))
+@pytest.mark.parametrize("cut", [0, 100])
+def test_a_character_cut_by_the_head_is_no_binary_data(offset: int, cut: int) -> None:
+    text = b"x" * offset + "日本語 русский 🙂".encode() * 3000
+    assert describe_file(text[: 65536 + cut]) == "text without any JSON record"
+    assert describe_file(b"x" * 65530 + b"\xff" * 6) == "binary data at byte 65530"
+
+
 def test_a_known_format_without_context_is_named() -> None:
     data = claude_code_odd.ODDITIES["no_messages"]()
     assert describe_file(data) == "Claude Code history without any message"

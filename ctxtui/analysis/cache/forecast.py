@@ -37,11 +37,10 @@ from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 
 COVERAGE: Final = 0.95
-"""Share of reports that the band should contain."""
+"""Share of reports that should be between a forecast's floor and ceiling."""
+# Until a session has its own: reads as shares of the expected one in other sessions, some partial, 60 full.
 _TYPICAL_SHARES: Final = (0.1, 0.6, 0.8, 0.9)
-"""Reads in other sessions as shares of the expected one, where less was read ..."""
 _FULL_READS: Final = 60
-"""... and the number of calls there that read all of it."""
 
 
 class ReadShares:
@@ -72,8 +71,8 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
       both equal `read`.
     - `base`: the call whose context it extends.
     - `input`: the predicted input.
-    - `cause`: explains a loss of part of the base's cache; without a name if nothing is lost.
-    - `inferred`: the markers are not recorded, so that the client's behaviour is used.
+    - `cause`: why less than the base's cache is read; without a name if nothing is lost.
+    - `inferred`: entries are at markers, and those of `call` are not recorded.
     - `outcome`: the simulator's result.
     """
 
@@ -89,11 +88,12 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     @property
     def previous_input(self) -> int:
-        """Input tokens of the previous call; a hit reads more than half of them."""
+        """Input tokens of `base` (0: not reported); a hit reads more than half of them."""
         return self.base.usage.input if self.base.usage else 0
 
     @property
     def alarm(self) -> bool:
+        """Whether a miss is forecast."""
         return self.read * 2 <= self.previous_input
 
 
@@ -102,6 +102,8 @@ class ReadFloors(NamedTuple):
 
     - `unexpired_prefix`: system prompt and tools, while their own breakpoint lives.
     - `shared_prefix`: kept alive by other sessions.
+
+    The first is the least read if not everything expired, else the second.
     """
 
     unexpired_prefix: int = 0
@@ -128,7 +130,7 @@ def predicted_usage(forecast: CacheForecast) -> Usage:
 class CacheForecaster:
     """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `rules` gives the cache rules of a call, `counts` the running features of its model. `inputs` predicts the input of
+    `rules` gives the cache rules of a call, `counts` the running features of a model. `inputs` predicts the input of
     calls; its owner teaches it.
     """
 
@@ -147,22 +149,26 @@ class CacheForecaster:
         self.prompts = CachePrompts(session.tree, rules, counts, inputs)
         self._behaviours: dict[tuple[str, str], ClientBehaviour] = {}
         self._shares = defaultdict[str, ReadShares](ReadShares)
-        self._clocks: dict[str, Clock] = {}
+        self._clocks = defaultdict[str, Clock](Clock)
         self._left: dict[str, CacheOutcome] = {}
+        """By call id: what the call left in the cache, if its markers are recorded."""
         self._requests: dict[str, list[float]] = {}
+        """By id of the call before: times of requests that are no calls."""
         self._happenings_read = 0
         self._threads_sent: dict[int, str] = {}
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report."""
-        prompt = self.prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
+        behaviour = self._behaviour_of(call)
+        prompt = self.prompts.prompt(call, input_forecast.predicted, behaviour.life)
+        rules = prompt.rules
         outcome = self._simulator.predict(prompt, self.time_of(call, input_forecast.step.person_wrote))
         cause = self._find_cause(input_forecast, outcome)
         expected = min(max(self._predict_read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
-        behaviour, rules = self._behaviour_of(call), prompt.rules
         read = expected
         if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
+            # The provider's cache has not caught up: it returns what it had for the call before.
             read = min(expected, behaviour.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
@@ -189,7 +195,7 @@ class CacheForecaster:
         return (
             self._simulator,
             self.prompts.prompt(call, total, self._behaviour_of(call).life),
-            self._clock_of(call).earliest(call),
+            self._clocks[call.thread].earliest(call),
         )
 
     def life(self, call: Call) -> str:
@@ -197,9 +203,9 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case.
+        """Least tokens that `call` reads.
 
-        0 if every entry is simulated (markers recorded or taken over).
+        0 if the cache has no entries at markers, nothing was ever cached, or the simulator knows the markers.
         """
         behaviour = self._behaviour_of(call)
         if (
@@ -217,7 +223,8 @@ class CacheForecaster:
         return ReadFloors(unexpired_prefix, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
-        usage, clock = call.usage, self._clock_of(call)
+        """Learn from the report of `call`; without `forecast` it begins its thread."""
+        usage, clock = call.usage, self._clocks[call.thread]
         if usage is not None and usage.has_cache:
             behaviour = self._behaviour_of(call)
             if forecast is not None and input_forecast is not None:
@@ -243,10 +250,10 @@ class CacheForecaster:
     def time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` in the simulation (Unix seconds). `person_wrote`: the user wrote before it.
 
-        Entries expire some time after their last use, but the simulator knows only uses by calls: so the time since the
-        last request of any kind is added to the time of the previous call.
+        The simulator knows only calls, but other requests of the client keep entries alive too: so the time since the
+        last of either is added to the time of the previous call.
         """
-        clock = self._clock_of(call)
+        clock = self._clocks[call.thread]
         time = clock.earliest(call)
         if clock.last is None or time <= clock.last:
             return time
@@ -293,7 +300,7 @@ class CacheForecaster:
         call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour_of(input_forecast.call)
         left = self._left.get(step.base.id)
         if left is None or self.prompts.markers(call) is None:
-            cause = infer_cause(self._tree, call, step, outcome, self._clock_of(call), behaviour)
+            cause = infer_cause(self._tree, call, step, outcome, self._clocks[call.thread], behaviour)
         else:
             before = self.prompts.sent_request(step.base, left.prompt)
             now = self.prompts.sent_request(call, outcome.prompt)
@@ -310,12 +317,13 @@ class CacheForecaster:
         )
         if self.prompts.markers(input_forecast.call) is not None and not aside:
             return outcome.read
+        if cause == RESUME:
+            # The simulator does not know that the requests of a restarted client begin differently.
+            return behaviour.shared_prefix
+        if cause == MODEL:
+            return outcome.read
         if cause in SHARED_PREFIX_CAUSES:
-            return (
-                behaviour.shared_prefix
-                if cause == RESUME
-                else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
-            )
+            return max(outcome.read, behaviour.shared_prefix)
         if aside:
             new = round(self.prompts.weigher(input_forecast.call)(step.added))
             return max(outcome.read, input_forecast.predicted - new)
@@ -338,7 +346,7 @@ class CacheForecaster:
         behaviour = self._behaviours.get(key)
         if behaviour is None:
             rules = self._rules(call)
-            # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
+            # The client's own requests need a person at the screen; where requests are recorded, these are too.
             unseen = self.prompts.markers(call) is None and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(
@@ -348,7 +356,3 @@ class CacheForecaster:
                 caches_kept=int(rules.keeps_resumed),
             )
         return behaviour
-
-    def _clock_of(self, call: Call) -> Clock:
-        clock = self._clocks.get(call.thread)
-        return clock if clock is not None else self._clocks.setdefault(call.thread, Clock())

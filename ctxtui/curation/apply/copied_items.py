@@ -1,4 +1,4 @@
-"""Payload of a transplant: blocks of another session as provider JSON, with their places."""
+"""The payload of a transplant (blocks copied from another session): their JSON, role and mark."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ def describe_items(items: Iterable[Item]) -> list[Json]:
 
 @lru_cache(maxsize=64)
 def items_of(payload: str) -> tuple[Item, ...]:
-    """The items of a payload; empty if they are malformed, or do not begin with a whole message."""
+    """The items of a payload.
+
+    Empty if one is malformed, or the first begins neither a message nor a Responses item.
+    """
     params = canonical.loads(payload)
     entries = params.get("blocks") if isinstance(params, dict) else None
     items = [_item(entry) for entry in entries] if isinstance(entries, list) else []
-    whole = [item for item in items if item is not None]
-    if not whole or len(whole) < len(items):
+    valid = [item for item in items if item is not None]
+    if not valid or len(valid) < len(items):
         return ()
-    first = whole[0].block.kind
-    is_begun = first == HEADER or (params.get("dialect") == RESPONSES and first not in MESSAGE_PARTS)
-    return tuple(whole) if is_begun else ()
+    first = valid[0].block.kind
+    starts_item = first == HEADER or (params.get("dialect") == RESPONSES and first not in MESSAGE_PARTS)
+    return tuple(valid) if starts_item else ()
 
 
 def _item(entry: Json) -> Item | None:
@@ -55,7 +58,7 @@ def _item(entry: Json) -> Item | None:
 
 
 def call_id_of(block: Block) -> str:
-    """The id of a call; "" for one that has none, as in Google's API."""
+    """The id of a call; "" without one (Google's API does not require it)."""
     value = block.value()
     if not isinstance(value, dict):
         return ""
@@ -72,9 +75,9 @@ def call_ids(payload: str) -> frozenset[str]:
 
 
 def why_unusable(context: Context, edit: Edit, earlier: Iterable[Edit]) -> str:
-    """Why a transplant cannot be put into `context` after the `earlier` ones; "" if it can."""
+    """Why a transplant cannot be put into `context` after the `earlier` transplants; "" if it can."""
     if not items_of(edit.payload):
-        return "it holds no copied blocks"
+        return "its copied blocks are missing or damaged"
     dialect = edit.params.get("dialect")
     if dialect != context.dialect:
         return f"its blocks are written for {dialect}, the context is for {context.dialect}"

@@ -27,13 +27,13 @@ class RecordingPlace(Struct, frozen=True):
 
     - `pattern`: its segments are shell patterns; ``**`` matches up to four folders. The folder at the first wildcard is
       the project's if the client has folders by project (`KnownClient.by_project`).
-    - `but`: patterns of names that are parts of another session.
+    - `excluded`: patterns of names to skip: parts of other sessions, indexes.
     - `database`: the file holds many sessions.
     """
 
     root: Path
     pattern: str
-    but: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     database: bool = False
 
     @property
@@ -53,20 +53,20 @@ def _is_itself(recording: Path) -> Path:
 
 
 class KnownClient(Struct, frozen=True, kw_only=True):
-    """A program that records its requests to models.
+    """A program whose recordings are found (the last: ctxtui's relays).
 
     - `name`: its key in the configuration; `source`: the name of its format (`transcripts/registry`).
     - `places`: returns the folders of its recordings, given the environment; `variables`: the environment variables
-      that move them.
+      that move them (not those of old versions).
     - `copies`: a session may be in two places; then the first one counts.
-    - `beside`: returns files that it leaves in a project's folder.
-    - `named_for`: tests whether a project's folder belongs to a directory.
+    - `beside`: returns the paths, which may not exist, of its recordings in a project's folder.
+    - `named_for`: tests whether the name of a project's folder is that of a directory.
     - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
     - `named_in`: returns the file that names the directory of a recording.
     - `directory_file`: a file in the project's folder that names the directory; "": the recording names it.
-    - `parent_member`: a recording whose head has this JSON member is a part of another session.
+    - `parent_member`: a recording whose head has this JSON member with a text is a part of another session.
     - `projects`: a file whose table ``projects`` has directories as keys.
-    - `plain`: every text in a recording is a JSON string.
+    - `plain`: every text is an uncompressed JSON string, so that a search can skip files by their bytes.
     - `whole_since`: the first version whose recordings hold whole requests.
     - `whole_by`: earlier versions write them elsewhere if this variable is ``file:DIR``.
     - `commands`, `packages`: identify its process.
@@ -92,6 +92,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
     @property
     def by_project(self) -> bool:
+        """Whether its recordings are in a folder for each project."""
         return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
@@ -125,7 +126,7 @@ def _claude_code_places(env: Env) -> Iterator[RecordingPlace]:
         homes.append(_env_folder(env, "XDG_CONFIG_HOME", ".config") / "claude")
     for home in homes:
         # Subagents' files belong to the session that lists them; the index is of API bodies (facts §13.1).
-        yield RecordingPlace(home, "projects/*/*.jsonl", but=("agent-*", "index.jsonl"))
+        yield RecordingPlace(home, "projects/*/*.jsonl", excluded=("agent-*", "index.jsonl"))
 
 
 def _codex_places(env: Env) -> Iterator[RecordingPlace]:
@@ -168,7 +169,7 @@ def _kimi_code_places(env: Env) -> Iterator[RecordingPlace]:
 
 def _continue_places(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(
-        _env_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",)
+        _env_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", excluded=("sessions.json",)
     )
 
 
@@ -176,7 +177,7 @@ def _cline_places(env: Env) -> Iterator[RecordingPlace]:
     data = env.get("CLINE_DATA_DIR") or _env_folder(env, "CLINE_DIR", ".cline") / "data"
     sessions = env.get("CLINE_SESSION_DATA_DIR") or Path(data) / "sessions"
     # Files of subagents are part of the session that is in the same folder.
-    yield RecordingPlace(Path(os.path.expanduser(sessions)), "*/[0-9]*_*.messages.json", but=("*__*",))
+    yield RecordingPlace(Path(os.path.expanduser(sessions)), "*/[0-9]*_*.messages.json", excluded=("*__*",))
 
 
 def _cline_details(recording: Path) -> Path:
@@ -239,7 +240,7 @@ def _is_pi_folder(folder: str, directory: Path) -> bool:
 
 
 def _is_gemini_folder(folder: str, directory: Path) -> bool:
-    # Used before it kept the directory in a file. Imported here: `hashlib` loads OpenSSL.
+    # Folder names of versions without `directory_file`. Imported here: `hashlib` loads OpenSSL.
     from hashlib import sha256
 
     return folder == sha256(str(directory).encode("utf-8", "surrogateescape")).hexdigest()

@@ -53,6 +53,7 @@ from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
 Terms = Callable[[Call], Rates | None]
+"""The rates that apply to a call; None: unknown."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 """Events that the chart of growth shows."""
@@ -93,7 +94,7 @@ def complete_summary(
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
     """Complete `summary` with the usage of its calls.
 
-    The recording may be read for usage alone (`open.load_usage`).
+    The recording may be read for usage alone (`recordings/open.load_usage`).
     """
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
@@ -122,7 +123,7 @@ def _without_copied_misses(misses: Misses, session: Session) -> Misses:
 
 
 def _describe_copy(session: Session) -> str:
-    """A note on a session made by ctxtui that no tool has continued; "" otherwise."""
+    """Home's sentence for a session that ctxtui wrote and no tool has continued; else ""."""
     count = _count_copied(session)
     if not count or count < len(session.calls):
         return ""
@@ -182,11 +183,12 @@ def _with_growth(
 
 
 def _next_expiry(book: Book, calls: list[Call]) -> float:
-    """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0 if unknown."""
+    """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0: none, or unknown."""
     last = calls[-1]
     if last.usage is None:
         return 0.0
     head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
+    # The expiry needs no prices.
     return (
         following_request(replay, book, last, head, calls, lambda usages: [(None, None)] * len(usages)).forecast.expires
         or 0.0
@@ -218,7 +220,10 @@ def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 
 
 def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
-    """The part of totals from a call, without data from its session."""
+    """What a call adds to the totals.
+
+    Its model, start, thread, side and events are left at their defaults.
+    """
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
         return CallSpent(name, 0, partial=call.is_partial, copied=call.is_copy, calls=call.count)
@@ -236,7 +241,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """The parts of totals from each call.
+    """What each call adds to the totals, with the data of its session.
 
     Its model is the index in ``summary.models`` (-1: unknown).
     """
@@ -257,7 +262,6 @@ class _EventsByCall:
     def __init__(self, book: Book, misses: Misses, usable_share: float) -> None:
         self._book = book
         self._usable_share = usable_share
-        self._usable: dict[tuple[str, str], int] = {}
         self._missed = {(miss.thread, miss.number): miss for miss in misses.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
@@ -280,10 +284,7 @@ class _EventsByCall:
         return spent._replace(marks=marks, lost=miss.usd, cause=describe_cause(miss), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
-        key = call.thread, call.model
-        usable = self._usable.get(key)
-        if usable is None:
-            usable = self._usable[key] = context_window(self._book, call, self._usable_share).usable
+        usable = context_window(self._book, call, self._usable_share).usable
         return bool(usable and call.usage and call.usage.input > usable)
 
 
@@ -316,6 +317,7 @@ def _growth_columns(calls: list[Call], totals: list[int], events_: list[CallEven
         if usage is not None and usage.has_cache:
             columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, signs))
         else:
+            # Without cache figures the whole context is one part.
             columns.append(GrowthColumn(total, 0, 0, signs))
     return tuple(columns)
 

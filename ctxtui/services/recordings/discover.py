@@ -121,7 +121,7 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
     source, segments = client.source, place.pattern.split("/")
     # A file with a fixed name gets the id of the folder at the last wildcard.
     levels_up = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
-    for entries, folder in _match_entries(str(place.root), segments, place.but):
+    for entries, folder in _match_entries(str(place.root), segments, place.excluded):
         if not client.by_project:
             folder = _NO_FOLDER
         cwd = _directory_of(client, *folder, around)
@@ -200,7 +200,7 @@ def _compile_patterns(*segments: str) -> Callable[[str], object]:
 
 
 def _find_databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    for entries, _ in _match_entries(str(place.root), place.pattern.split("/"), place.but):
+    for entries, _ in _match_entries(str(place.root), place.pattern.split("/"), place.excluded):
         for entry in entries:
             yield from list_database(entry.path, client.source, around)
 

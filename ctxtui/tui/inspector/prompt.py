@@ -16,14 +16,15 @@ from ctxtui.views.text.span import Span, Spans
 class SessionPrompt(PromptLine):
     """Asks and shows messages on `edit`, and returns the focus to `pane`.
 
-    `hint` is shown without a message.
+    `hint` (its first span is a key) is shown without a message; `replan` lays out the screen when the line appears or
+    goes.
     """
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
         super().__init__(edit, self._open, self._close_line)
         self.has_message = False
         self.message_shown: Signal[[Spans]] = Signal()
-        """Emits messages, for lists that cover the line."""
+        """Emits each message, also (); lists that cover the line show it."""
         self._pane = pane
         self._hint = hint
         self._replan = replan
@@ -36,11 +37,17 @@ class SessionPrompt(PromptLine):
         keys: tuple[str, ...] = (),
         esc: str = "leave",
     ) -> None:
-        """Ask for a line that starts as `text`, or for one of `keys`; `then` gets the answer."""
+        """Ask for a line that starts as `text`, or for one of `keys`; `then` gets the answer.
+
+        `esc`: the label of that key.
+        """
         self.ask(Question(lead, then, text=text, keys=keys, esc=esc))
 
     def show_message(self, message: Spans) -> None:
-        """Show a message, or the hint for "()"; it stays until the next one."""
+        """Show `message`, or the hint if it is empty.
+
+        It stays until the next one, `leave`, or the end of a question.
+        """
         self.edit.hint = message or self._idle_hint
         self.edit.refresh()
         if self.has_message != bool(message):
@@ -50,6 +57,7 @@ class SessionPrompt(PromptLine):
 
     @property
     def _idle_hint(self) -> Spans:
+        # While a question is open, the hint's key types itself.
         return self._hint[1:] if self.is_asking else self._hint
 
     def refuse(self, why: str) -> None:

@@ -19,7 +19,7 @@ _BOTTOM: Final = 22
 _TOP: Final = 10
 _RIGHT: Final = 10
 MAX_COLUMNS: Final = 420
-"""Calls beyond it share a column, which shows the largest."""
+"""With more calls than this, neighbours share a column, which shows the call with the highest sum."""
 
 Figure = Callable[[float], str]
 
@@ -33,12 +33,20 @@ class StackPart(Struct, frozen=True):
 
 
 class LimitLine(Struct, frozen=True):
+    """A horizontal line.
+
+    Drawn only if the highest value exceeds a third of it, as the chart would be too low otherwise.
+    """
+
     value: float
     name: str
 
 
 class Mark(Struct, frozen=True):
-    """A sign below value `at` (from 0); `says` is its tooltip."""
+    """A sign below the column of value `at` (from 0), with the tooltip `says`.
+
+    A column shows only its first mark.
+    """
 
     at: int
     sign: str
@@ -63,19 +71,15 @@ def stacked(
     limits: Sequence[LimitLine] = (),
     marks: Sequence[Mark] = (),
 ) -> str:
-    """Draw stacked columns of `parts`, the tokens of each call; "" without values.
-
-    A limit is drawn only if the highest column exceeds a third of it, as the columns would be too low otherwise.
-    """
-    count = max((len(part.values) for part in parts), default=0)
+    """Draw stacked columns of `parts`, which have a value (tokens) for each call; "" without values."""
+    count = len(parts[0].values) if parts else 0
     if not count:
         return ""
     groups = scale.buckets(count, MAX_COLUMNS)
     sums = [sum(max(0.0, part.values[n]) for part in parts) for n in range(count)]
     chosen = [max(group, key=sums.__getitem__) for group in groups]
-    most = max(sums)
-    visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), len(groups))
+    visible_limits, top = _fit_limits(limits, max(sums))
+    area = _Area(height, top, len(groups))
     out = [area.begin(description), *area.grid(short)]
     floor = [0.0] * len(chosen)
     for part in parts:
@@ -116,9 +120,8 @@ def curves(
     count = max((len(curve.values) for curve in curves_drawn), default=0)
     if not count:
         return ""
-    most = max(value for curve in curves_drawn for value in curve.values)
-    visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), count)
+    visible_limits, top = _fit_limits(limits, max(value for curve in curves_drawn for value in curve.values))
+    area = _Area(height, top, count)
     out = [area.begin(description), *area.grid(figure)]
     for curve in curves_drawn:
         points = [f"{area.middle(at):.1f},{area.y(value):.1f}" for at, value in enumerate(curve.values)]
@@ -126,13 +129,14 @@ def curves(
         out.append(f'<path class="{curve.line}" d="{path}"><title>{escape(curve.name)}</title></path>')
         if curve.letter:
             end = area.middle(len(points) - 1)
-            place = f'x="{min(WIDTH - 8.0, end):.1f}" y="{area.y(curve.values[-1]) - 4:.1f}"'
+            place = f'x="{end:.1f}" y="{area.y(curve.values[-1]) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{escape(curve.letter)}</text>')
     out += [area.limit_line(limit, figure) for limit in visible_limits]
     return "".join([*out, *area.column_numbers(calls or range(1, count + 1)), "</svg>"])
 
 
 def spark(values: Sequence[float], description: str) -> str:
+    """Draw an area chart of at most 60 columns for a table cell, with a tooltip; "" without values."""
     if not values:
         return ""
     groups = scale.buckets(len(values), 60)
@@ -164,10 +168,18 @@ def _format_range(group: range) -> str:
     return f"{group.start + 1:,}" if len(group) == 1 else f"{group.start + 1:,}–{group.stop:,}"
 
 
+def _fit_limits(limits: Sequence[LimitLine], most: float) -> tuple[list[LimitLine], float]:
+    """The limits that are drawn if `most` is the highest value, and the end of the axis."""
+    visible = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
+    return visible, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible)]))
+
+
 class _Area:
+    """Coordinates and parts of a chart of `columns` columns whose axis ends at `top`."""
+
     def __init__(self, height: int, top: float, columns: int) -> None:
         self._height, self._top, self._columns = height, top, columns
-        self._wide = (WIDTH - _LEFT - _RIGHT) / columns
+        self._column_width = (WIDTH - _LEFT - _RIGHT) / columns
         self._floor = height - _BOTTOM
 
     def begin(self, description: str) -> str:
@@ -177,7 +189,7 @@ class _Area:
         )
 
     def x(self, at: float) -> float:
-        return _LEFT + at * self._wide
+        return _LEFT + at * self._column_width
 
     def middle(self, at: float) -> float:
         return self.x(at + 0.5)
@@ -186,12 +198,12 @@ class _Area:
         return self._floor - (self._floor - _TOP) * value / self._top
 
     def rect(self, at: int, low: float, high: float) -> str:
-        wide = max(0.6, self._wide - (0.8 if self._wide > 3 else 0.0))
+        wide = max(0.6, self._column_width - (0.8 if self._column_width > 3 else 0.0))
         y = self.y(high)
         return f"M{self.x(at):.1f},{y:.1f}h{wide:.1f}v{self.y(low) - y:.1f}h-{wide:.1f}z"
 
     def box(self, at: int) -> str:
-        return f'x="{self.x(at):.1f}" y="{_TOP}" width="{self._wide:.2f}" height="{self._floor - _TOP}"'
+        return f'x="{self.x(at):.1f}" y="{_TOP}" width="{self._column_width:.2f}" height="{self._floor - _TOP}"'
 
     def grid(self, figure: Figure) -> list[str]:
         step = scale.step(self._top, 4)
@@ -217,7 +229,10 @@ class _Area:
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
     def column_numbers(self, numbers: Sequence[int]) -> list[str]:
-        """Label the first column, and those in which the rising `numbers` reach a round one."""
+        """Label the first column, and those in which the rising `numbers` reach a round one.
+
+        None is too close to the label before.
+        """
         every = max(1, round(scale.step(numbers[-1] - numbers[0] + 1, 8)))
         labelled = [0]
         for at in range(1, len(numbers)):

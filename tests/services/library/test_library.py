@@ -14,7 +14,7 @@ from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.summary_worker import make, summarize
-from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.views.model.session_summary import OVER, SessionSummary
 from tests.cases import claude_code as claude_sessions
 from tests.cases import codex as codex_sessions
 from tests.cases.summaries import summarise
@@ -60,6 +60,21 @@ def test_a_summary_says_what_the_session_says(home: Path) -> None:
     assert found.last_answer.startswith("Step 1 is done. after")
     assert found.models == (("claude-opus-4-20250514", 6),)
     assert [one.id for one in found.spent] == [call.id for call in calls]
+
+
+def test_a_call_is_over_the_usable_part_of_its_own_window(tmp_path: Path) -> None:
+    script = codex_sessions.Script()
+    script.meta()
+    for call, window in enumerate((100_000, 400_000, 100_000)):
+        script.window = window
+        script.event("task_started", turn_id="t", model_context_window=window)
+        script.context()
+        script.user(f"step {call}")
+        script.says(f"done {call}")
+        script.counts(90_000, 0, 20)
+    path = tmp_path / "rollout-a.jsonl"
+    path.write_bytes(script.dump())
+    assert [OVER in call.marks for call in summarise(path, Settings()).spent] == [True, False, True]
 
 
 def test_an_unknown_model_has_no_price_rather_than_none(home: Path) -> None:

@@ -116,6 +116,23 @@ def test_a_pictures_result_keeps_it() -> None:
     assert part["metadata"] == {"took": 5}
 
 
+def test_a_text_of_a_changed_result_keeps_its_audience() -> None:
+    for_user = {**text("shown to the user"), "annotations": {"audience": ["user"], "priority": 0.0}}
+    result = gives("c", "read by the model")
+    result["toolResult"]["value"]["content"].append(for_user)
+    data = dump(
+        export(message(1, "user", text("go")), message(2, "assistant", asks("c", "do")), message(3, "user", result))
+    )
+
+    def shorten(value: Any) -> Any:
+        if value["type"] != "tool_result":
+            return None
+        return {**value, "content": [{"type": "text", "text": "..."}, *value["content"][1:]]}
+
+    _, part = parts(made(data, changed(data, shorten)))[-1]
+    assert part["toolResult"]["value"]["content"] == [text("..."), for_user]
+
+
 def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:
     data = dump(shop(2))
     sent = whole(data)

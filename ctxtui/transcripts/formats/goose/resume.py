@@ -1,7 +1,7 @@
 """Write a Goose export with the requested context for ``goose session import``.
 
-The client gives the session a new id and keeps the rest: its name, by which it is resumed, the ids of its messages, and
-``total_tokens``, by which it compacts and which it tells the model. Hidden messages are copied, for the user to see.
+The client gives the session a new id and keeps its name (to resume by), the ids of its messages, and ``total_tokens``
+(to compact by, and told to the model). Hidden messages are copied, for the user to see.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ from ctxtui.transcripts.kit.resume import (
     read_block_text,
 )
 
-_SUMS: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
+_ACCUMULATED: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
+"""Columns of sums over all calls, after ``accumulated_``."""
 _CURATED: Final = " (curated "
+"""Begins the end of a written session's name; cut before a new one is added."""
 _VISIBLE: Final = {"userVisible": True, "agentVisible": True}
 
 
@@ -74,18 +76,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
     name = f"{(session_title(row) or 'session').partition(_CURATED)[0]}{_CURATED}{mark})"
     session = _describe_session(row, order, is_changed=is_changed)
     session |= {"name": name, "user_set_name": True, "conversation": conversation, "message_count": len(conversation)}
-    return ResumedFile(
-        canonical.dumps(session) + b"\n",
-        count_losses(lost),
-        name,
-        f"goose-{mark}.json",
-    )
+    return ResumedFile(canonical.dumps(session) + b"\n", count_losses(lost), name, f"goose-{mark}.json")
 
 
 class _GooseMessage(ResumeEntry):
     """A message as an export has it.
 
-    `places` has the 0-based part of `content` for each block. `is_read`: it is in the requested context.
+    `places`: the index in `content` of each block. `is_read`: it is in the requested context.
     """
 
     value: dict[str, Any]
@@ -110,7 +107,7 @@ class _GooseMessage(ResumeEntry):
         return message
 
     def write(self, ids: Iterator[str]) -> dict[str, Any]:
-        """Apply the changes, and mark the message as a copy."""
+        """Return the message with its changes, marked as a copy."""
         new = {self.places[n]: block for n, block in self.changes.items()}
         content = []
         for n, part in enumerate(self.content):
@@ -148,10 +145,10 @@ def _describe_session(row: Row, order: ResumeOrder, *, is_changed: bool) -> dict
     """Describe the new session, without its messages; its own calls have cost nothing yet."""
     names = {column: member for member, column in JSON_COLUMNS.items()}
     members: dict[str, Any] = {names.get(column, column): decode_column(value) for column, value in row.items()}
-    # Another spelling of the name: an import refuses both.
+    # The old name of `name`; an import refuses a session with both.
     members.pop("description", None)
     created = as_time(row.get("created_at")) or order.now
-    members |= {f"accumulated_{name}": None for name in _SUMS}
+    members |= {f"accumulated_{name}": None for name in _ACCUMULATED}
     members |= {"schedule_id": None, "archived_at": None, "session_type": "user"}
     members |= {"created_at": _format_seconds(created), "updated_at": format_time(order.now)}
     extensions = {key: value for key, value in as_dict(members.get("extension_data")).items() if key != EXTENSION}
@@ -176,7 +173,10 @@ def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> d
 
 
 def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Convert a block to Goose's spelling; a part of the same kind keeps other members."""
+    """Convert a block to Goose's spelling.
+
+    Calls, results and thinking keep the other members of `recorded`, if it is of their kind.
+    """
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):
@@ -199,7 +199,10 @@ def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             return {**recorded, "thinking": read_block_text(block)}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return {"type": "text", "text": read_block_text(block)}
+    # They have MCP's audience: a text for the user only is not sent to the model.
+    annotations = as_dict(value.get("annotations"))
+    more = {"annotations": annotations} if annotations else {}
+    return {"type": "text", "text": read_block_text(block), **more}
 
 
 def _make_success(value: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event, Skipped
-from ctxtui.core.tree import Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
 from ctxtui.transcripts.formats.job_folder.prompt import split_prompt
 from ctxtui.transcripts.kit import file_head
@@ -28,13 +28,14 @@ def sniff(head: bytes, name: str) -> float:
     if as_list(first)[:1] == [JOB]:
         return 1.0
     turn = first if isinstance(first, dict) else {}
-    # API requests and answers have similar figures.
+    # API requests and answers have such token counts too, but these keys.
     if turn.keys() & {"messages", "content", "choices", "role", "type", "object", "requests", "events"}:
         return 0.0
     return 0.8 if turn_logs.is_turn(turn, name) else 0.0
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
+    """Read a list of `JOB` and the folder's files, or the log of a single turn."""
     yield Described(source=NAME)
     files = as_dicts(value[1:]) if isinstance(value, list) else [{"name": "turn", "value": value}]
     job = _Job(tree, [as_dict(file.get("value")) for file in files if not _FILE.match(as_str(file.get("name")))])
@@ -44,7 +45,10 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 class _Job:
-    """The files of a job; the n-th of its `turns`, logs of turns, is that of the n-th response."""
+    """The files of a job.
+
+    `turns` are its logs of turns: the n-th has the figures of the n-th response.
+    """
 
     def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
         self._dialogue = Dialogue(tree)
@@ -53,6 +57,7 @@ class _Job:
         """Ids of the last response's calls."""
         self._prompted = False
         self._answers: list[str] = []
+        """The responses so far, which a later prompt may repeat."""
 
     def add_file(self, entry: dict[str, Json]) -> Iterator[Event]:
         named, value = _FILE.match(as_str(entry.get("name"))), entry.get("value")
@@ -62,7 +67,7 @@ class _Job:
             pass  # a turn's log, whose figures belong to its response
         elif named[1] == "prompt":
             # Each prompt is the model's whole context.
-            self._dialogue.head = 0
+            self._dialogue.head = ROOT
             for message in split_prompt(as_str(value), self._answers):
                 self._dialogue.add(message)
             self._prompted = True
@@ -73,13 +78,13 @@ class _Job:
             self._answers.append(as_str(value))
             self._prompted, self._call_ids = False, []
         elif named[1] == "tool-calls":
-            parts = [_convert_call(entry, n) for n, entry in enumerate(_list_entries(value))]
+            parts = [_convert_call(row, n) for n, row in enumerate(_list_entries(value))]
             self._call_ids = [as_str(part["id"]) for part in parts]
             event = self._dialogue.extend_answer(make_parts("assistant", *parts)) if parts else None
             if event is not None:
                 yield event
         else:
-            results = [_convert_result(entry, n, self._call_ids) for n, entry in enumerate(_list_entries(value))]
+            results = [_convert_result(row, n, self._call_ids) for n, row in enumerate(_list_entries(value))]
             self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
@@ -87,7 +92,7 @@ class _Job:
         return turn_logs.turn_call(turns[0]) if turns else Call("", "")
 
     def finish(self) -> Iterator[Event]:
-        """Add the turns without a response in the folder, and the final state."""
+        """Yield the calls of turns that have no response file, then the thread's tip and title."""
         turns = turn_logs.Turns(self._dialogue)
         for turn in filter(None, self._turns[self._dialogue.calls :]):
             yield from turns.add(turn)
@@ -96,8 +101,9 @@ class _Job:
 
 
 def _list_entries(value: Json) -> list[dict[str, Json]]:
-    inner = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
-    rows = value if isinstance(value, list) else inner if inner is not None else [value]
+    """The objects of a list; of an object's first list; or the object itself."""
+    first_list = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
+    rows = value if isinstance(value, list) else first_list if first_list is not None else [value]
     return as_dicts(rows)
 
 
@@ -127,8 +133,8 @@ def _convert_result(fields: dict[str, Json], number: int, call_ids: list[str]) -
     keys = ("text", "output", "content", "result", "stdout", "error")
     output = next((fields[key] for key in keys if fields.get(key) not in (None, "")), "")
     text = output if isinstance(output, str) else dump_text(output)
-    wrong = bool(fields.get("error")) and "output" not in fields
-    failed = wrong or bool(fields.get("is_error")) or fields.get("success") is False
+    has_error_only = bool(fields.get("error")) and "output" not in fields
+    failed = has_error_only or bool(fields.get("is_error")) or fields.get("success") is False
     return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}
 
 
