@@ -1,4 +1,4 @@
-"""One run of the program: from arguments to an exit code, with all error handling."""
+"""One run of the program: from arguments to an exit code, all errors handled."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ REPORT_IT: Final = "please report it: `ctxtui report-bug` writes a file without 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); return the exit code.
 
-    An error becomes one line on standard error, with ``--json`` also JSON on standard output unless that is lost; an
+    An error becomes one line on standard error, with ``--json`` also JSON on standard output; an
     unexpected error is written to a log file whose name is printed.
     """
-    output = _open_streams()
-    _tolerant_streams()
+    output = _prepare_streams()
+    _make_streams_tolerant()
     number = exit_codes.OK.number
     try:
-        number = _run(arguments, "--json" in _own_arguments(arguments))
+        number = _run_guarded(arguments, "--json" in _own_arguments(arguments))
         sys.stdout.flush()
     except BrokenPipeError as error:
         return report_lost_output(error)
@@ -43,24 +43,24 @@ def run(arguments: Sequence[str]) -> int:
     return number
 
 
-def _run(arguments: Sequence[str], as_json: bool) -> int:
+def _run_guarded(arguments: Sequence[str], as_json: bool) -> int:
     try:
-        return _invoke(arguments, as_json)
+        return _dispatch(arguments, as_json)
     except (BrokenPipeError, OutputLost):
         raise
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED.number
     except Exception as error:  # noqa: BLE001 - the program's outermost boundary: logged, named, exit 1
-        return _unexpected(error, arguments, as_json)
+        return _report_unexpected(error, arguments, as_json)
 
 
-def _invoke(arguments: Sequence[str], as_json: bool) -> int:
+def _dispatch(arguments: Sequence[str], as_json: bool) -> int:
     try:
         if _is_open_request(arguments):
             # A fast path to the first frame, without click.
             from ctxtui.cli.manage.start_screen import open_screen
 
-            return open_screen(next(iter(arguments), None))
+            return open_screen(arguments[0] if arguments else None)
         if list(arguments) == ["statusline"]:
             # Clients run it after every message, so it skips click too.
             return print_line()
@@ -70,19 +70,21 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
         sys.stdout.flush()
         return result
     except CtxtuiError as error:
-        code = exit_codes.ATTACHING if _command(arguments) == exit_codes.EXEC_COMMAND else exit_codes.code_for(error)
+        code = (
+            exit_codes.ATTACHING if _find_command(arguments) == exit_codes.EXEC_COMMAND else exit_codes.code_for(error)
+        )
         return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
     finally:
         _note_plugin_failures()
 
 
-def _command(arguments: Sequence[str]) -> str:
+def _find_command(arguments: Sequence[str]) -> str:
     return next((word for word in arguments if word in ENTRIES), "")
 
 
 def _own_arguments(arguments: Sequence[str]) -> Sequence[str]:
     """The arguments of ctxtui itself, without those of a program that it runs."""
-    if _command(arguments) != exit_codes.EXEC_COMMAND or "--" not in arguments:
+    if _find_command(arguments) != exit_codes.EXEC_COMMAND or "--" not in arguments:
         return arguments
     return arguments[: list(arguments).index("--")]
 
@@ -94,6 +96,7 @@ def _note_plugin_failures() -> None:
 
 
 def _is_open_request(arguments: Sequence[str]) -> bool:
+    """True for no argument or one that is no command: open Home or that recording."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(
@@ -102,7 +105,7 @@ def _is_open_request(arguments: Sequence[str]) -> bool:
     )
 
 
-def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:
+def _report_unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:
     from ctxtui.services.config.crash_log import write_crash
 
     session, cause = "", error
@@ -114,18 +117,21 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
         place = f"no log file could be written: {trouble}"
     where = f" in {session}" if session else ""
     message = f"unexpected {type(cause).__name__}{where}: {cause}"
-    command = _command(arguments)
+    command = _find_command(arguments)
     code = exit_codes.FAULT if command in exit_codes.COMMANDS_WITH_RESULT_1 else exit_codes.UNEXPECTED
     code = exit_codes.ATTACHING if command == exit_codes.EXEC_COMMAND else code
     return report_error(code, message, place=place, way_out=REPORT_IT, as_json=as_json)
 
 
 class OutputLost(OSError):
-    """Standard output could not be written."""
+    """Standard output could not be written (not: a closed pipe)."""
 
 
 class _Output(io.FileIO):
-    """Standard output that remembers a write error, because the layers above may lose it."""
+    """Standard output that remembers its first write error, which the layers above may lose.
+
+    A closed pipe is not remembered.
+    """
 
     failed: OSError | None = None
 
@@ -139,10 +145,10 @@ class _Output(io.FileIO):
             raise OutputLost(error.errno, error.strerror) from error
 
 
-def _open_streams() -> _Output | None:
-    """Open closed standard streams, so that no other file gets their numbers.
+def _prepare_streams() -> _Output | None:
+    """Open closed standard streams, and replace standard output by one that remembers errors.
 
-    None if the program that calls `run` has replaced the output.
+    No other file must get the numbers of closed streams. None if the caller of `run` has replaced standard output.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open
@@ -160,7 +166,7 @@ def _open_streams() -> _Output | None:
     return output
 
 
-def _tolerant_streams() -> None:
+def _make_streams_tolerant() -> None:
     # A terminal that is not UTF-8, or a lone surrogate in a recording, must not end in a traceback.
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -169,9 +175,9 @@ def _tolerant_streams() -> None:
 
 
 def report_lost_output(error: OSError, number: int = 0) -> int:
-    """Discard buffered output, report the loss, and return the exit code.
+    """Discard buffered output; return the exit code.
 
-    A closed pipe is not reported.
+    The loss is reported unless a pipe was closed or the command already failed (`number`).
     """
     _discard_output()
     if isinstance(error, BrokenPipeError):
@@ -185,6 +191,6 @@ def _discard_output() -> None:
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError):
-        pass  # standard output is no real file, so nothing is flushed to a pipe
+        pass  # standard output is not a file, so nothing is flushed to a pipe
     finally:
         os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Compression of a block's JSON.
+"""Compression of bodies in the database: blocks, skeletons, artifacts.
 
 Plain if small or not compressible, else zstd with the dictionary that the package ships. The database holds every
 dictionary that its rows were packed with. A compressed block is stored with a preview of its text, for people who open
@@ -29,12 +29,13 @@ LEVEL: Final = 7
 """zstd level: with the dictionary 6 % smaller than level 3 at 60 MB/s; above 7 next to nothing is gained."""
 
 DICTIONARY_ID: Final = 202601
-"""Id of the shipped dictionary, and the SHA-256 of its bytes."""
+"""Id of the shipped dictionary; a new dictionary gets a new one."""
 DICTIONARY_SHA256: Final = "c6d0ac8ffe89270e41203e03ff70fd24399ac1e611bd4c957eae9997b7ad6fab"
+"""SHA-256 of its bytes, which a test checks."""
 
 
 class Packed(NamedTuple):
-    """A body as stored in a row: the codec's key, and text (plain) or bytes (compressed)."""
+    """A body as stored: its codec's key in ``codecs``, and text (plain) or bytes (compressed)."""
 
     codec: int
     stored: str | bytes
@@ -55,22 +56,23 @@ class Packer:
     """
 
     def __init__(self, conn: sqlite3.Connection) -> None:
-        self._codec = _find_codec(conn, shipped_dictionary())
-        # The row names the dictionary, and a block's digest is checked on reading: saves 4 bytes per frame, twice.
+        self._codec = _add_codec(conn, shipped_dictionary())
+        # No dictionary id and no checksum in each frame (4 bytes each): the row names the dictionary, and a block's
+        # digest is checked on reading.
         parameter = zstd.CompressionParameter
         self._compressor = zstd.ZstdCompressor(
             options={parameter.compression_level: LEVEL, parameter.checksum_flag: 0, parameter.dict_id_flag: 0},
             zstd_dict=zstd.ZstdDict(shipped_dictionary()).as_digested_dict,
         )
 
-    def pack(self, body: bytes, beside: int = 0) -> Packed:
+    def pack(self, body: bytes, preview_bytes: int = 0) -> Packed:
         """Pack `body` for storage.
 
-        `beside` is the size (bytes) of the preview that must be stored with a compressed body.
+        `preview_bytes`: size of the preview that is stored with it if it is compressed.
         """
         if len(body) >= MIN_PACKED_BYTES:
             packed = self._compressor.compress(body, zstd.ZstdCompressor.FLUSH_FRAME)
-            if len(packed) + beside < len(body):
+            if len(packed) + preview_bytes < len(body):
                 return Packed(self._codec, packed)
         try:
             return Packed(PLAIN, body.decode())
@@ -78,7 +80,8 @@ class Packer:
             return Packed(PLAIN, body)
 
 
-def _find_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
+def _add_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
+    """The key of the dictionary's row, which is inserted if missing."""
     with writing(conn):
         row = conn.execute("SELECT key FROM codecs WHERE name = 'zstd' AND dictionary = ?", (dictionary,)).fetchone()
         if row is not None:
@@ -89,7 +92,7 @@ def _find_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
 
 
 def digest_text(value: bytes) -> str:
-    """The hex digest of a row. Raises `Damaged` if it is none."""
+    """A row's digest in hexadecimal. Raises `Damaged` if `value` is not bytes."""
     if not isinstance(value, bytes):
         raise Damaged(f"{value!r:.60} is not a digest")
     return value.hex()
@@ -101,12 +104,11 @@ class Unpacker:
     def __init__(self, conn: sqlite3.Connection) -> None:
         self._place = str(conn.execute("PRAGMA database_list").fetchone()[2])
         self._dictionaries: dict[int, zstd.ZstdDict] = {}
-        for key, name, dictionary in conn.execute("SELECT key, name, dictionary FROM codecs WHERE key != 0"):
-            if name == "zstd":
-                try:
-                    self._dictionaries[key] = zstd.ZstdDict(dictionary)
-                except (TypeError, ValueError) as error:
-                    raise Damaged(f"the dictionary {key}: {error}") from error
+        for key, dictionary in conn.execute("SELECT key, dictionary FROM codecs WHERE name = 'zstd'"):
+            try:
+                self._dictionaries[key] = zstd.ZstdDict(dictionary)
+            except (TypeError, ValueError) as error:
+                raise Damaged(f"the dictionary {key}: {error}") from error
 
     def unpack(self, codec: int, stored: str | bytes, what: str) -> bytes:
         """The body of a row; `what` names it in an error.
@@ -133,20 +135,20 @@ class Unpacker:
 
 
 PREVIEW_CHARS: Final = 56
-"""Characters of a preview: the space of an 80-column line beside a block's kind and sizes.
+"""Characters of a preview: what fits on an 80-column line with a block's kind and sizes.
 
 Every 16 more are 0.8 % of a recording's size if messages are small.
 """
 
 _MAX_PARSED_BYTES: Final = 1 << 18
-"""Bytes above which a body is not parsed for its preview: an image, or a file whose JSON's start says as much."""
+"""Larger bodies (images, files) are not parsed: their preview is the start of their JSON."""
 
 _UNSHOWABLE: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
-"""Characters that a preview replaces by a blank."""
+"""Characters whose runs become one space in a preview."""
 
 
 def preview(block: Block) -> str:
-    """At most `PREVIEW_CHARS` characters of a block on one line."""
+    """The first `PREVIEW_CHARS` characters of a block's text on one line."""
     if len(block.body) > _MAX_PARSED_BYTES:
         text = block.body[: 4 * PREVIEW_CHARS].decode("utf-8", "ignore")
     else:

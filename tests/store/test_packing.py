@@ -52,7 +52,7 @@ def test_what_packing_does_not_shorten_stays_plain(store: Store) -> None:
     assert Packer(store._conn).pack(noise) == (block_codec.PLAIN, noise)
     words = " ".join(LEXICON[:60]).encode()
     assert isinstance(Packer(store._conn).pack(words).stored, bytes)
-    assert isinstance(Packer(store._conn).pack(words, beside=len(words)).stored, str)
+    assert isinstance(Packer(store._conn).pack(words, preview_bytes=len(words)).stored, str)
 
 
 def test_a_file_written_with_another_dictionary_stays_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -291,6 +291,23 @@ def test_a_custom_tools_free_text_crosses_as_far_as_it_can() -> None:
     assert built(back, "openai_responses")[0]["input"][1:] == body["input"][1:]
 
 
+def test_a_functions_cut_off_arguments_stay_those_of_a_function() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"x": 1, "y'}}
+    messages = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "no JSON"},
+    ]
+    items = DIALECTS["openai_chat"].decode_request(canonical.dumps({"messages": messages}), None).items
+    assert built(items, "openai_responses")[0]["input"][1:] == [
+        {"type": "function_call", "call_id": "c", "name": "read", "arguments": '{"x": 1, "y'},
+        {"type": "function_call_output", "call_id": "c", "output": "no JSON"},
+    ]
+    body = {"input": built(items, "openai_responses")[0]["input"]}
+    back = DIALECTS["openai_responses"].decode_request(canonical.dumps(body), None).items
+    assert built(back, "openai_chat")[0]["messages"][1]["tool_calls"] == [call]
+
+
 def test_what_is_not_known_is_left_out_and_named() -> None:
     items = [
         Item(block.make("not_recorded", {"type": "not_recorded", "what": "system"}), Place("system")),

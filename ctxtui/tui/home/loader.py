@@ -15,7 +15,7 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.views.model.session_summary import SessionSummary
 
 BATCH_SECONDS: Final = 0.15
-"""Least seconds between two batches."""
+"""Minimum seconds between two batches."""
 MAX_SINGLE_LOOKUPS: Final = 8
 """For more sessions than this, cached figures are fetched in one query."""
 
@@ -30,11 +30,11 @@ class SessionsListed(Message):
 
 
 class SessionsChanged(SessionsListed):
-    """Sessions whose files changed, or that are no longer live."""
+    """Sessions whose files changed, or that began or ceased to be live."""
 
 
 class SessionFigures(SessionsListed):
-    """Figures of some sessions."""
+    """Sessions with new figures."""
 
 
 class HeldRequestsChanged(Message):
@@ -46,7 +46,7 @@ class HeldRequestsChanged(Message):
 
 
 class ReadingDone(Message):
-    """All queued sessions are read."""
+    """The reading thread ended: the queue was empty, the screen closed, or reading failed."""
 
 
 class ReadingQueue:
@@ -67,13 +67,13 @@ class ReadingQueue:
             self._pending |= {session.key: replace(session, known=False) for session in sessions}
             return bool(self._pending)
 
-    def waiting(self) -> list[SessionSummary]:
+    def list_waiting(self) -> list[SessionSummary]:
         """Return all queued sessions, those in `front` first."""
         with self._lock:
-            front = dict.fromkeys(key for key in self.front if key in self._pending)
-            return [self._pending[key] for key in {**front, **dict.fromkeys(self._pending)}]
+            front = [key for key in self.front if key in self._pending]
+            return [self._pending[key] for key in dict.fromkeys([*front, *self._pending])]
 
-    def done(self, session: SessionSummary) -> None:
+    def remove(self, session: SessionSummary) -> None:
         """Remove a session that was read, unless it was added again because its file changed."""
         with self._lock:
             queued = self._pending.get(session.key)
@@ -104,12 +104,12 @@ def post_figures(sessions: SessionLibrary, queue: ReadingQueue, stop: Event, pos
 
 
 def _read_sessions(sessions: SessionLibrary, queue: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
-    waiting = queue.waiting()
+    waiting = queue.list_waiting()
     # Fetch all cached figures at once; for a few changed sessions, reading looks up each.
     for session in sessions.iter_cached(waiting) if len(waiting) > MAX_SINGLE_LOOKUPS else ():
         if stop.is_set():
             return
-        queue.done(session)
+        queue.remove(session)
         yield session
     yield from sessions.figures(queue, stop)
 
@@ -119,16 +119,18 @@ TICK_SECONDS = 2.0
 MAX_LISTING_SECONDS = 30.0
 """Seconds after which all sessions are listed again even if no folder changed; longer if listing is slow."""
 LISTING_PAUSE_FACTOR = 400.0
-"""Pause after a listing, as a multiple of its processor time: many thousand files are listed more rarely.
+"""Pause after a listing, as a multiple of its processor time.
 
-After one pause, a changed folder causes the next listing; after two pauses, nothing else is needed for it.
+Many thousand files are listed rarely. During the pause only `request_listing` lists again; after it a changed folder
+does; after twice the time (at least `MAX_LISTING_SECONDS`) it is done anyway.
 """
 
 
 class SessionWatcher:
     """Threads that find and read sessions for `screen`, and post the messages above.
 
-    Every `TICK_SECONDS` the files in `watched`, the folders and held requests (`held_reasons`) are checked.
+    Every `TICK_SECONDS` held requests (`held_reasons`) are checked, and the folders, or, if nothing is listed, the
+    files in `watched`; folders pause after a listing (`LISTING_PAUSE_FACTOR`).
     """
 
     def __init__(
@@ -147,13 +149,13 @@ class SessionWatcher:
         self._stop = Event()
         self._wake = Event()
         self._listing_requested = True
-        self._earliest = self._latest = 0.0
+        self._next_if_changed = self._next_anyway = 0.0
 
     def start(self) -> None:
         self._screen.run_worker(self._loop, thread=True, group="look")
 
     def request_listing(self) -> None:
-        """List all sessions now, and read the database again."""
+        """List all sessions at the next check (at once if awake), and read the database again."""
         self._listing_requested = True
         self._wake.set()
 
@@ -169,12 +171,16 @@ class SessionWatcher:
         if held_requests != self._held_before:
             self._held_before = held_requests
             self._screen.post_message(HeldRequestsChanged(held_requests))
-        if self._listing_requested or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
+        if (
+            self._listing_requested
+            or now >= self._next_anyway
+            or (now >= self._next_if_changed and self._source.folders_changed())
+        ):
             requested, self._listing_requested = self._listing_requested, False
             start = time.thread_time()
             sessions = self._source.all_sessions() if requested else self._source.refresh()
             pause = LISTING_PAUSE_FACTOR * (time.thread_time() - start)
-            self._earliest, self._latest = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
+            self._next_if_changed, self._next_anyway = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
             trouble = self._source.trouble
             self._screen.post_message(SessionsListed(sessions, str(trouble) if trouble is not None else ""))
         elif changed := self._source.find_changed(self.watched):

@@ -25,7 +25,7 @@ def curve(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> Mask:
-    """The dots of a line through `points` (ascending x) in `width` x `height` cells.
+    """The dots of a line through `points` in `width` x `height` cells.
 
     Outside values are clamped.
     """

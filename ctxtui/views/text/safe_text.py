@@ -1,8 +1,8 @@
 """Makes untrusted text safe to draw.
 
-It cannot move the cursor, change direction, hide, or exceed its cells. Escapes and direction marks are shown (``␛``,
-``⟨U+202E⟩``), as are other invisible characters. Characters that only modify their neighbour (U+FE0F, U+200D) are
-dropped, because terminals disagree about their width.
+It cannot move the cursor, change direction, hide, or exceed its cells. An escape becomes ``␛``, other controls ``·``, a
+soft hyphen ``-``, direction marks and other invisible characters ``⟨U+…⟩``. Characters that only modify their neighbour
+(U+FE0F, U+200D) are dropped, because terminals disagree about their width.
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ from ctxtui.views.text.span import Span
 TAB_CELLS: Final = 4
 
 MAX_LINE_CHARS: Final = 4096
-"""Maximum characters of a drawn line; longer lines are split (a recording may have 10 MB without a newline)."""
+"""`lines` splits longer lines here, as a recording may have 10 MB without a newline.
+
+Replaced characters make them longer.
+"""
 
 MAX_SKIPPED_BLANKS: Final = 1 << 16
+"""Leading whitespace that `one_line` skips at most; after more, it returns ""."""
 
 _INK = re.compile(r"\S")
 _UNSAFE = (
     "["
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 less tab, newline, return; DEL; C1
-    "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u17b4\u17b5\u3164"
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # format controls of shorthand and music
     "\U000e0000-\U000e0fff"  # tags: text that is invisible but read by models; variation selectors
     "]"
 )
-_DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_DROPPED = "[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 _HEAP = f"({_MARK}{{3}}){_MARK}+"
-"""More than three combining marks on a letter; more could cover other lines."""
-_SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
+"""Three combining marks of a letter, and those after, which could cover other lines."""
+_REPLACEMENTS = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
 
 
 @cache
@@ -63,14 +68,14 @@ def _replacement(match: re.Match[str]) -> str:
     return "" if re.match(_DROPPED, char) else f"⟨U+{ord(char):04X}⟩"
 
 
-def _safe(text: str) -> str:
+def _replace_unsafe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = unsafe_pattern().sub(_replacement, text)
     return text if text.isascii() else _excess_marks().sub(r"\1", text)
 
 
-def _with_base(text: str) -> str:
+def _add_base(text: str) -> str:
     # A mark without a letter would be drawn over the previous cell.
     return " " + text if text and not text[0].isascii() and cells.width(text[0]) == 0 else text
 
@@ -78,26 +83,30 @@ def _with_base(text: str) -> str:
 def one_line(text: str, limit: int = 1024) -> str:
     """The beginning of `text` as one line, with runs of whitespace as one space.
 
-    Reads at most `limit` characters, which must be well above the width that it is cut to.
+    Uses at most `limit` characters after leading whitespace, without a sign that more follow. It is no width: a
+    replaced character becomes up to nine.
     """
     first_ink = _INK.search(text, 0, MAX_SKIPPED_BLANKS)
     if not first_ink:
         return ""
-    head = _safe(text[first_ink.start() : first_ink.start() + limit])
-    return _with_base(" ".join(head.split()))
+    head = _replace_unsafe(text[first_ink.start() : first_ink.start() + limit])
+    return _add_base(" ".join(head.split()))
 
 
 def plain(text: str) -> str:
-    """A whole text for a terminal or a model: tabs and line breaks stay."""
-    return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
+    """A whole text for a terminal or a model: tabs stay, line breaks become newlines."""
+    return _replace_unsafe(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def line(text: str) -> str:
-    """One line of a text, safe to draw: tabs expanded to stops of four, line ends as ``·``."""
-    text = _safe(text.removesuffix("\r"))
+    """One line of a text, safe to draw.
+
+    Tabs are expanded to stops of four, line ends within it become ``·``.
+    """
+    text = _replace_unsafe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")
-    return _with_base(_expand_tabs(text) if "\t" in text else text)
+    return _add_base(_expand_tabs(text) if "\t" in text else text)
 
 
 def _expand_tabs(text: str) -> str:
@@ -120,11 +129,8 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
         end = text.find("\n", start, start + MAX_LINE_CHARS)
         if end < 0:
             end = min(size, start + MAX_LINE_CHARS)
-            yield line(text[start:end])
-            start = end + 1 if text.startswith("\n", end) else end
-        else:
-            yield line(text[start:end])
-            start = end + 1
+        yield line(text[start:end])
+        start = end + text.startswith("\n", end)
 
 
 def wrap(text: str, room: int) -> list[str]:
@@ -144,12 +150,10 @@ def wrap(text: str, room: int) -> list[str]:
 
 
 def spans(text: str, style: str, shown_style: str = "warn") -> list[Span]:
-    """Safe `text` in `style`, with replacements of escapes and direction marks in `shown_style`."""
-    if "␛" not in text and "⟨U+" not in text:
-        return [Span(text, style)]
+    """Spans of a safe `text` in `style`, its replacements in `shown_style`."""
     out: list[Span] = []
     position = 0
-    for match in re.finditer(_SHOWN, text):
+    for match in re.finditer(_REPLACEMENTS, text):
         out += [Span(text[position : match.start()], style), Span(match[0], shown_style)]
         position = match.end()
     return [span for span in [*out, Span(text[position:], style)] if span.text]

@@ -258,7 +258,7 @@ def _insert_row(new: InsertedBlock) -> TranscriptRow:
     text = content.text or " ".join(filter(None, (content.name, content.arguments))) or new.item.block.kind
     text = text[:2000].strip().replace("\n", " ")
     label = f"{new.edit.spec.lead} " if new.edit.spec.lead else ""
-    words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
+    words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink"))
     is_counted = new.tokens is not None
     tokens = Span(
         numbers.signed(new.tokens or 0) if is_counted else numbers.NONE, "ink bold" if is_counted else "faint"

@@ -7,7 +7,6 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
-from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.wire.translate.media import caption, for_chat
 from ctxtui.wire.translate.turns import (
@@ -23,6 +22,7 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
+    is_free_text,
     readable_text,
     to_part,
 )
@@ -107,8 +107,7 @@ def _write_call(part: TurnPart, same: bool) -> Json:
     if same and part.kind == "tool_call":
         return part.value
     arguments = part.reading.arguments or "{}"
-    if not isinstance(arguments_value(part.reading), dict):
-        # Free text for a custom tool.
+    if is_free_text(part):
         custom = {"name": part.reading.name, "input": part.reading.arguments}
         return {"id": part.id, "type": "custom", "custom": custom}
     return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": arguments}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.wire.translate.media import caption, for_responses
 from ctxtui.wire.translate.turns import (
@@ -20,6 +19,7 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
+    is_free_text,
     readable_text,
 )
 
@@ -29,11 +29,11 @@ _SEPARATOR: Final = "\n\n"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``instructions`` and ``input``.
 
-    With `same`, blocks are Responses' own and stay verbatim; empty text, and reasoning without an output after it, are
-    left out.
+    With `same`, blocks are Responses' own and stay verbatim, but for reasoning without its output directly after it.
+    Empty text is always left out.
     """
     items: list[Json] = []
-    free_text_ids = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
+    free_text_ids = {part.id for turn in turns for part in turn.parts if part.category == CALL and is_free_text(part)}
     for turn in turns:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         message_content: list[Json] = []
@@ -64,15 +64,17 @@ def _instruction_text(part: TurnPart, losses: Losses) -> str:
 
 
 def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json]:
-    """Drop reasoning that no assistant item follows: it is only valid before its output."""
+    """Drop reasoning that is not directly before an output item; the API refuses it."""
     items_reversed: list[Json] = []
-    leads = False
+    is_output = False
     for item in reversed(items):
         kind = str(item.get("type")) if isinstance(item, dict) else ""
-        if kind == "reasoning" and not leads:
-            losses.note("reasoning whose answer is left out")
+        if kind == "reasoning" and not is_output:
+            losses.note("reasoning without its output")
             continue
-        leads = kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
+        is_output = (
+            kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
+        )
         items_reversed.append(item)
     return items_reversed[::-1]
 
@@ -84,20 +86,20 @@ def _end_message(items: list[Json], role: str, content: list[Json]) -> list[Json
     return []
 
 
-def _content_parts(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
+def _content_parts(part: TurnPart, role: str, verbatim: bool, losses: Losses) -> list[Json] | None:
     """The content parts that a part adds to a message; None if it is an item of its own."""
     if part.category == TEXT:
         if not part.reading.text:
             losses.note("empty text")
             return []
-        if same and part.kind != TEXT:
+        if verbatim and part.kind != TEXT:
             return [part.value]
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
-    if not same and (special_text := readable_text(part, losses)):
+    if not verbatim and (special_text := readable_text(part, losses)):
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": special_text}]
     if part.category != MEDIA:
         return None
-    if same:
+    if verbatim:
         return [part.value]
     content: list[Json] = []
     if text := caption(part, losses):
@@ -108,8 +110,8 @@ def _content_parts(part: TurnPart, role: str, same: bool, losses: Losses) -> lis
     return content + [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
 
 
-def _write_item(part: TurnPart, same: bool, free_text_ids: set[str], losses: Losses) -> list[Json]:
-    if same:
+def _write_item(part: TurnPart, verbatim: bool, free_text_ids: set[str], losses: Losses) -> list[Json]:
+    if verbatim:
         return [part.value]
     if part.category == THINKING:
         losses.note("thinking, which does not cross providers")
@@ -126,14 +128,9 @@ def _write_item(part: TurnPart, same: bool, free_text_ids: set[str], losses: Los
     return []
 
 
-def _is_free_text(part: TurnPart) -> bool:
-    """Whether a call's input is free text for a custom tool, not a JSON object."""
-    return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
-
-
 def _write_call(part: TurnPart) -> Json:
     name, arguments = part.reading.name, part.reading.arguments
-    if _is_free_text(part):
+    if is_free_text(part):
         return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": arguments}
     return {"type": "function_call", "call_id": part.id, "name": name, "arguments": arguments or "{}"}
 
@@ -141,9 +138,9 @@ def _write_call(part: TurnPart) -> Json:
 def _write_result(part: TurnPart, kind: str, losses: Losses) -> Json:
     if part.reading.is_error:
         losses.note("error flags of tool results (their text stays)")
-    pictures = [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
+    media = [image for item in part.reading.media if (image := for_responses(item, losses)) is not None]
     output: Json = part.reading.text
-    if pictures:
-        words = [{"type": "input_text", "text": part.reading.text}] if part.reading.text else []
-        output = [*words, *pictures]
+    if media:
+        texts = [{"type": "input_text", "text": part.reading.text}] if part.reading.text else []
+        output = [*texts, *media]
     return {"type": kind, "call_id": part.id, "output": output}

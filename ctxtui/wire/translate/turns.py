@@ -264,6 +264,17 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
     return part.reading.text
 
 
+def is_free_text(part: TurnPart) -> bool:
+    """Whether a call's input is free text for a custom tool, not the arguments of a function.
+
+    A function's arguments may be cut off, and are then no JSON object.
+    """
+    value = part.value if isinstance(part.value, dict) else {}
+    if "function" in value or value.get("type") == "function_call":
+        return False
+    return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
+
+
 def _chat_result(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
     """A Chat tool message with header `head`: its call id is the header's, else the tool's name."""
     readings = [read(block) for block in blocks]

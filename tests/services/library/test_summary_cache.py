@@ -94,7 +94,7 @@ def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: 
     feed.front = (own[3].key,)
     post_figures(shelf, feed, Event(), posted.append)
     found = [one for message in posted if isinstance(message, SessionFigures) for one in message.sessions]
-    assert asked == [changed.key] and not feed.waiting()
+    assert asked == [changed.key] and not feed.list_waiting()
     assert found[0].key == own[3].key, "what is on the screen comes first"
     assert {one.key: one for one in found if one.key != changed.key} == {
         key: one for key, one in figured.items() if key != changed.key
@@ -106,10 +106,10 @@ def test_what_has_changed_meanwhile_is_still_to_be_read() -> None:
     before = SessionSummary(key="/a", path="/a", size=1, mtime=1.0)
     feed.add([before, SessionSummary(key="/b", path="/b", size=1, mtime=1.0)])
     feed.add([replace(before, size=2)])
-    feed.done(before)
-    assert [one.key for one in feed.waiting()] == ["/a", "/b"]
-    feed.done(replace(before, size=2))
-    assert [one.key for one in feed.waiting()] == ["/b"]
+    feed.remove(before)
+    assert [one.key for one in feed.list_waiting()] == ["/a", "/b"]
+    feed.remove(replace(before, size=2))
+    assert [one.key for one in feed.list_waiting()] == ["/b"]
 
 
 def test_stats_over_remembered_sessions_start_no_process(

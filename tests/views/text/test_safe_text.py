@@ -30,6 +30,7 @@ SAFE_OTHERS = {"Co", "Cn"}  # private use and not yet assigned: drawn as one cel
         ("x\ud83dy", "x⟨U+D83D⟩y"),
         ("👩\u200d💻 ✂\ufe0f", "👩💻 ✂"),
         ("a\U000e0041b", "a⟨U+E0041⟩b"),
+        ("a\u17b4b\u180fc\U0001bca0\U0001d173", "a⟨U+17B4⟩bc⟨U+1BCA0⟩⟨U+1D173⟩"),
         ("soft\u00adhyphen", "soft-hyphen"),
         ("\u0301a", " \u0301a"),
         ("a" + "\u0301" * 50, "a" + "\u0301" * 3),
