@@ -77,12 +77,13 @@ def complete_summary(
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
     misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
+    copy_sentence = _describe_copy(session)
     basic = replace(
         _with_recording_data(summary, loaded),
-        advice=_recording_advice(session, loaded.source),
+        advice="" if copy_sentence else _recording_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_describe_copy(session) or summarize_thread(session, chosen.thread, misses.misses),
+        sentence=copy_sentence or summarize_thread(session, chosen.thread, misses.misses),
         refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
         compressors=find_compressors(session),
         policies=find_policies(session, logs or {}),
@@ -137,11 +138,7 @@ def _count_copied(session: Session) -> int:
 def _recording_advice(session: Session, source: str) -> str:
     version = session.about.version
     variable = requests_variable(source, version)
-    if (
-        not variable
-        or _describe_copy(session)
-        or any(call.fidelity is Fidelity.WIRE for call in session.calls.values())
-    ):
+    if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
