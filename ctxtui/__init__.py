@@ -31,7 +31,7 @@ def record(
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()
 
-        with ctxtui.record(session="a run") as run:  # here only
+        with ctxtui.record(session="a run") as run:  # in this block
             ...
         print(run.path)
 

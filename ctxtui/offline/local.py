@@ -371,6 +371,7 @@ def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> R
         "eval_count": output,
         "eval_duration": _PHASE_NANOSECONDS,
     }
+    provider.limits.count_request(provider.now(), weighed.tokens, output)
     streams = request.body.get("stream") is not False
     return Reply(
         body=reply_body,

@@ -28,10 +28,10 @@ MINUTE: Final = 60.0
 
 
 class RateLimits(Struct):
-    """Maximum requests and tokens per minute.
+    """Maximum answered requests and tokens per minute.
 
-    Cache reads do not count as Anthropic's input (facts §1), but as the other providers'. If not `enforced`, the limits
-    are only reported in the headers.
+    Input read from the cache counts, except for Anthropic (facts §1). If not `enforced`, the limits are only reported
+    in the headers.
     """
 
     requests: int = 4000
@@ -39,34 +39,31 @@ class RateLimits(Struct):
     output_tokens: int = 400_000
     enforced: bool = False
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
+    """Time, input and output of each request of the last minute."""
 
     def wait_seconds(self, now: float) -> float | None:
         """Seconds until the oldest counted request expires, at least 1.
 
         None if a request is accepted now.
         """
-        self._drop_old(now)
-        if not self.enforced or not self._recent:
+        count, input_tokens, output_tokens = self._sum_recent(now)
+        if not self.enforced or not count:
             return None
-        count, input_tokens, output_tokens = self._sum_recent()
         if count < self.requests and input_tokens < self.input_tokens and output_tokens < self.output_tokens:
             return None
         return max(1.0, self._recent[0][0] + MINUTE - now)
 
-    def count_request(self, now: float, fresh: int, output: int) -> None:
-        """Count a served request: `fresh` is the input that counts for its API, in tokens."""
-        self._drop_old(now)
-        self._recent.append((now, fresh, output))
+    def count_request(self, now: float, input_tokens: int, output: int) -> None:
+        """Count an answered request, with the input tokens that its API counts."""
+        self._recent.append((now, input_tokens, output))
 
-    def _drop_old(self, now: float) -> None:
+    def _sum_recent(self, now: float) -> tuple[int, int, int]:
         self._recent = [use for use in self._recent if use[0] > now - MINUTE]
-
-    def _sum_recent(self) -> tuple[int, int, int]:
         return len(self._recent), sum(use[1] for use in self._recent), sum(use[2] for use in self._recent)
 
     def anthropic_headers(self, now: float) -> dict[str, str]:
         """The headers of the Messages API; remaining tokens are rounded to thousands."""
-        count, input_tokens, output_tokens = self._sum_recent()
+        count, input_tokens, output_tokens = self._sum_recent(now)
         reset = datetime.datetime.fromtimestamp(now + MINUTE, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         rows = {
             "requests": (self.requests, self.requests - count),
@@ -88,13 +85,13 @@ class RateLimits(Struct):
         return headers
 
     def openai_headers(self, now: float) -> dict[str, str]:
-        count, input_tokens, output_tokens = self._sum_recent()
+        count, input_tokens, _ = self._sum_recent(now)
         return {
             "x-ratelimit-limit-requests": str(self.requests),
             "x-ratelimit-remaining-requests": str(max(0, self.requests - count)),
             "x-ratelimit-reset-requests": f"{MINUTE / self.requests * 1000:.0f}ms",
             "x-ratelimit-limit-tokens": str(self.input_tokens),
-            "x-ratelimit-remaining-tokens": str(max(0, self.input_tokens - input_tokens - output_tokens)),
+            "x-ratelimit-remaining-tokens": str(max(0, self.input_tokens - input_tokens)),
             "x-ratelimit-reset-tokens": "1m0s",
         }
 
@@ -103,7 +100,7 @@ _LETTERS: Final = string.ascii_letters + string.digits
 
 
 class IdMaker:
-    """Makes ids; equal seeds give equal ids."""
+    """Makes ids; equal seeds give the same sequence."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
@@ -112,8 +109,8 @@ class IdMaker:
         return prefix + "".join(self._random.choices(_LETTERS, k=length))
 
 
-MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
-"""Of requests with stored responses."""
+MAX_STORED_REQUEST_BYTES: Final = 128 * 1024 * 1024
+"""Maximum bytes of the requests whose responses are stored."""
 
 Clock = Callable[[], float]
 
@@ -136,7 +133,7 @@ class Provider:
     """The state of one offline provider.
 
     - `clock`: gives Unix seconds; `clock_shift`: seconds added to it.
-    - `playback`: recorded or scripted answers; None: the rules of `model` answer.
+    - `playback`: recorded or scripted answers; what it does not answer, the rules of `offline.model` do.
     - `ledger`: the simulated prompt cache.
     - `responses`, `items`: what the Responses API stores, by id.
     - `threads`: message threads of the Messages API.
@@ -168,11 +165,11 @@ class Provider:
     def store_response(self, id_: str, response: StoredResponse) -> None:
         """Store a response with its items.
 
-        The oldest ones are deleted, but not the last, if their requests exceed `MAX_KEPT_BYTES`.
+        If the requests of all exceed `MAX_STORED_REQUEST_BYTES`, the oldest responses are deleted, but never this one.
         """
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})
-        free_bytes = MAX_KEPT_BYTES - sum(stored.size for stored in self.responses.values())
+        free_bytes = MAX_STORED_REQUEST_BYTES - sum(stored.size for stored in self.responses.values())
         while free_bytes < 0 and len(self.responses) > 1:
             dropped = self.responses.pop(next(iter(self.responses)))
             free_bytes += dropped.size

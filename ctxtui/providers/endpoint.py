@@ -37,9 +37,9 @@ class Endpoint:
     - `key`: sent in a header and nowhere else.
     - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
       ``offline``, the embedded provider; else "".
-    - `local`: a server of a known kind, or any program at an address of this machine (which may be a gateway to a paid
-      provider).
-    - `headers`: further ones that the user's environment adds to every request.
+    - `local`: the offline provider, a server of a known kind, or a program at a loopback address given as the base URL
+      (which may be a gateway to a paid provider); not an address from a provider's own variable.
+    - `headers`: headers that the user's environment adds to every request.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, by its address or the name ``localhost``."""
+    """Whether the host of `url` is a loopback or unspecified address, or ``localhost``."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
@@ -65,7 +65,7 @@ def is_loopback(url: str) -> bool:
 
 
 def check_address(url: str, place: str) -> None:
-    """Check that requests can be made of the base URL `url`, which is from `place`.
+    """Check that `url` is the http(s) address of a server; `place` names its source.
 
     Raises `BadConfig`.
     """
@@ -81,7 +81,7 @@ def check_address(url: str, place: str) -> None:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would go to another machine over plain http without consent."""
+    """Whether a key would go to another machine over plain http without `key_over_http`."""
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
@@ -96,9 +96,9 @@ ADDRESSES: Final[Mapping[str, str]] = {
     "openai": "OPENAI_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
 }
-"""The environment variable of each provider's base URL."""
+"""The environment variable of each hosted provider's base URL."""
 HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
-"""The environment variable of headers for all requests."""
+"""The environment variable of further headers, one per line."""
 SERVICE: Final = "ctxtui"
 """The service name of ctxtui's keys in a keyring; the user name is the provider's."""
 
@@ -112,6 +112,10 @@ def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str],
 
 
 def has_key(env: Mapping[str, str]) -> bool:
+    """Whether the environment has a key of a hosted provider.
+
+    The keyring, which may block, is not asked.
+    """
     return any(env.get(name, "").strip() for name in KEYS.values())
 
 
@@ -120,8 +124,7 @@ def key_for(provider: str, env: Mapping[str, str]) -> str:
 
     The system's keyring needs an optional extra.
     """
-    key = env.get(KEYS.get(provider, ""), "").strip()
-    return key or _read_keyring(provider)
+    return env.get(KEYS.get(provider, ""), "").strip() or _read_keyring(provider)
 
 
 def _read_keyring(provider: str) -> str:

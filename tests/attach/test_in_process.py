@@ -196,6 +196,29 @@ def test_a_recording_outlives_the_one_that_it_is_in(claude: anthropic.Anthropic,
     assert len(read(outer.path).calls) == 2
 
 
+def test_an_inner_recording_has_its_own_folder_and_tags(claude: anthropic.Anthropic, tmp_path: Path) -> None:
+    with ctxtui.record(session="outer", folder=tmp_path / "a", tags=["t1"]) as outer:
+        claude.messages.create(**ASKED)
+        with ctxtui.record(folder=tmp_path / "b", tags=["t2"]) as inner:
+            claude.messages.create(**ASKED)
+    assert inner.session == "outer" and inner.path == tmp_path / "b" / "outer.jsonl"
+    assert lines(inner.path)[0]["tags"] == ["t2"] and lines(outer.path)[0]["tags"] == ["t1"]
+    assert len(read(inner.path).calls) == len(read(outer.path).calls) == 1
+
+
+def test_a_fault_of_an_inner_recording_is_printed(
+    claude: anthropic.Anthropic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(self: object) -> str:
+        raise RuntimeError("broken")
+
+    with ctxtui.record(folder=tmp_path), ctxtui.record(thread="inner") as inner:
+        monkeypatch.setattr(Recorder, "next_name", broken)
+        assert claude.messages.create(**ASKED).stop_reason == "end_turn"
+    assert "RuntimeError: broken" in inner.troubles[0]
+    assert capsys.readouterr().err.count("RuntimeError: broken") == 1
+
+
 def test_afterwards_everything_is_as_it_was(tmp_path: Path) -> None:
     before = httpx2.Client.send, httpx2.AsyncClient.send
     with ctxtui.record(folder=tmp_path):
@@ -246,9 +269,10 @@ def test_a_call_costs_the_program_next_to_nothing(tmp_path: Path) -> None:
 
 def test_it_goes_on_in_a_fork_and_to_the_programs_end(running: RunningProvider, tmp_path: Path) -> None:
     script = f"""\
-import os, warnings, anthropic, ctxtui
+import os, threading, warnings, anthropic, ctxtui
 warnings.simplefilter("ignore")
 ctxtui.record(session="forked", folder={str(tmp_path)!r})
+ctxtui.record()
 def ask():
     # A connection each: one that two processes write to would be nobody's.
     with anthropic.Anthropic(api_key="x", base_url={running.url!r}, max_retries=0) as client:
@@ -256,6 +280,7 @@ def ask():
 ask()
 child = os.fork()
 ask()
+assert [thread.name for thread in threading.enumerate()].count("ctxtui recorder") == 1
 if child:
     os.waitpid(child, 0)
 """

@@ -1,7 +1,7 @@
 """`ctxtui.record()`: records the requests to models of the program that calls it.
 
-In a ``with`` block, and in tasks started there, the block's recording applies; elsewhere in the program the newest one
-that runs.
+In a ``with`` block, and in tasks started there, the block's recording applies; requests from elsewhere in the program
+(another thread, too) are recorded by the newest recording.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ class InProcessRecording:
         self.thread = thread
         self._tags = tuple(tags)
         self.folder: Path = folder or (outer.folder if outer is not None else attached_dir())
-        self.recorder: Recorder | None = outer.recorder if outer is not None else None
-        """The recorder that writes it, shared with the recording that it was started in."""
+        is_shared = outer is not None and folder is None and not tags
+        self.recorder: Recorder | None = outer.recorder if outer is not None and is_shared else None
+        """The recorder that writes it.
+
+        Shared with the recording that was current when it started, unless `session`, `folder` or `tags` were given.
+        """
         self._faults: list[str] = []
         self._open: list[WatchedExchange] = []
         self._tokens: list[Token[InProcessRecording | None]] = []
@@ -51,13 +55,13 @@ class InProcessRecording:
 
     @property
     def path(self) -> Path:
-        """Its file, after `flush`; it is created with the first request."""
+        """Its file, created with the first request; waits until everything so far is in it."""
         self.flush()
         return self.folder / file_name(self.session)
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of recording; empty if everything was recorded."""
+        """Problems of recording, as far as known."""
         return [*(self.recorder.troubles if self.recorder is not None else ()), *self._faults]
 
     def flush(self, seconds: float = 5.0) -> bool:
@@ -82,8 +86,9 @@ class InProcessRecording:
             self.flush()
         elif self.recorder is not None:
             self.recorder.close()
-            for trouble in self.troubles:
-                sys.stderr.write(f"ctxtui: not everything was recorded: {trouble}\n")
+        # The last of its recordings reports a shared recorder's troubles.
+        for trouble in self._faults if is_shared else self.troubles:
+            sys.stderr.write(f"ctxtui: not everything was recorded: {trouble}\n")
 
     def __enter__(self) -> InProcessRecording:
         self._begin()
@@ -95,38 +100,38 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """Use as a decorator: record each call of `function` and nothing else.
+        """Use as a decorator: record while `function` runs.
 
-        The work of a generator is not recorded.
+        What a generator does later is not recorded.
         """
         self.stop()
-        again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
+        start_recording = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def awaited(*args: Any, **named: Any) -> Any:
-                with again():
+            async def await_function(*args: Any, **named: Any) -> Any:
+                with start_recording():
                     return await function(*args, **named)
 
-            return awaited  # type: ignore[return-value]
+            return await_function  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def called(*args: Any, **named: Any) -> Any:
-            with again():
+        def call_function(*args: Any, **named: Any) -> Any:
+            with start_recording():
                 return function(*args, **named)
 
-        return called  # type: ignore[return-value]
+        return call_function  # type: ignore[return-value]
 
     def watch(self, request: Any) -> WatchedExchange:
         recorder = self.recorder
         assert recorder is not None
-        exchange = WatchedExchange(recorder.put, recorder.next_name(), self._add_fault)
+        exchange = WatchedExchange(recorder.put, recorder.next_name(), self.add_fault)
         exchange.begin(request, self.session, self.thread)
         self._open = [open_exchange for open_exchange in self._open if not open_exchange.is_over]
         self._open.append(exchange)
         return exchange
 
-    def _add_fault(self, error: Exception) -> None:
+    def add_fault(self, error: Exception) -> None:
         if len(self._faults) < 10:
             self._faults.append(f"a fault in ctxtui: {type(error).__name__}: {error}")
 
@@ -160,7 +165,7 @@ def record(
     tags: Sequence[str] = (),
     folder: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Start a recording; see `ctxtui.record`."""
+    """Start a recording, or decorate `function`; see `ctxtui.record`."""
     recording = InProcessRecording(session, thread, tags, Path(folder) if folder is not None else None)
     return recording(function) if function is not None else recording
 
@@ -174,10 +179,13 @@ def current() -> InProcessRecording | None:
 
 
 def _watch_request(request: Any) -> WatchedExchange | None:
+    recording = None
     try:
         recording = current() if is_model_call(request) else None
         return recording.watch(request) if recording is not None else None
-    except Exception:  # noqa: BLE001 - a call of the program must not fail because of its record
+    except Exception as error:  # noqa: BLE001 - a call of the program must not fail because of its record
+        if recording is not None:
+            recording.add_fault(error)
         return None
 
 
@@ -191,9 +199,10 @@ def _stop_all() -> None:
 
 
 def _restart_after_fork() -> None:
-    for recording in list(_ACTIVE):
-        if recording.recorder is not None:
-            recording.recorder.reset_after_fork()
+    recorders = {id(recording.recorder): recording.recorder for recording in _ACTIVE}
+    for recorder in recorders.values():
+        if recorder is not None:
+            recorder.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,7 +1,7 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Only objects, references, HEAD and index entries leave the copy, through git's own commands, and only if those that
-changed are still what the command started from.
+Only objects, references, HEAD and index entries leave the copy, through git's own commands, and only if the changed
+ones are the same in the repository as when the command started (or already have the new value: index entries).
 """
 
 from __future__ import annotations
@@ -21,12 +21,18 @@ from msgspec import Struct
 
 from ctxtui.core.errors import CtxtuiError
 
-_GIT_TIMEOUT: Final = 120
+_GIT_TIMEOUT_S: Final = 120
 _MOUNT_POINT: Final = Path("/run/ctxtui/git")
 """Mount point of the copy for a work tree whose ``.git`` is a file."""
-_COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
-                  "info")  # fmt: skip
-"""Parts of a git folder that are copied; those in `_READ_ONLY` are mounted."""
+_COPIED: Final = ("packed-refs", "config", "shallow", "refs", "reftable", "logs", "info")
+"""Parts of a git folder that are copied.
+
+Those in `_READ_ONLY`, and the objects, are mounted read-only (linked where nothing can be mounted).
+"""
+_OPERATIONS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer")
+"""The state of a merge or the like in progress."""
+_OWN: Final = ("HEAD", "index", "config.worktree", "info/sparse-checkout", "logs/HEAD", "MERGE_MSG", *_OPERATIONS)
+"""Parts that each work tree has of its own."""
 _READ_ONLY: Final = ("hooks", "modules", "lfs")
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 """References that a command may change; a name must not begin with "-"."""
@@ -34,16 +40,20 @@ _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
-"""Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible."""
-_SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-"""Options with which git runs nothing that the repository names."""
+"""Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible.
+
+No program that watches files runs.
+"""
+_GIT: Final = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
+"""Git without hooks, file watchers and garbage collection of the repository."""
+_SHELL_GIT: Final = " ".join(_GIT)
 _REFLOG_MESSAGE: Final = "by a command of ctxtui's agent"
-_HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
+_HEAD: Final = f"{_SHELL_GIT} symbolic-ref -q HEAD || {_SHELL_GIT} rev-parse -q --verify HEAD"
 _REFERENCE_FORMAT: Final = "%(objectname) %(refname)"
 _STATE: Final = f"""set -e
-git for-each-ref --format='{_REFERENCE_FORMAT}' > "$0/references"
+{_SHELL_GIT} for-each-ref --format='{_REFERENCE_FORMAT}' > "$0/references"
 {{ {_HEAD}; }} > "$0/head"
-git ls-files -z --stage > "$0/index"
+{_SHELL_GIT} ls-files -z --stage > "$0/index"
 """
 """A shell script that writes the state of a repository into the folder ``$0``."""
 _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pack"'
@@ -51,7 +61,7 @@ _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pac
 
 
 class _State(Struct, frozen=True):
-    """The state of a repository: commits by reference, HEAD, and the index entries of each path."""
+    """The state of a repository: objects by reference, HEAD, and the index entries of each path."""
 
     references: dict[str, str]
     head: str
@@ -61,12 +71,13 @@ class _State(Struct, frozen=True):
 class RepositoryCopy:
     """A copy of the repository `common` in the folder `scratch`.
 
-    It is for the work tree `root` with the git folder `own`. Unless it can be `mounted` in its place, git finds it by
-    environment variables (`env`).
+    It is for the work tree `root` with the git folder `own`. `mounted`: the sandbox mounts it in place of the original
+    (`mounts`); otherwise git finds it by `env`.
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
         self._root = root
+        self._own = own
         self._common = common
         self._copy = scratch / "git"
         self._is_file = (root / ".git").is_file()
@@ -78,7 +89,7 @@ class RepositoryCopy:
         self._read_only = {"original": common, **folders}
         """Folders of the repository, by their names in the copy."""
         self._before = self._read_state(self._export_original(scratch / "before"))
-        self._copy_files(own)
+        self._copy_files()
 
     @property
     def mounts(self) -> tuple[tuple[Path, Path, bool], ...]:
@@ -89,19 +100,19 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export of the copy's state.
+        """Prepare the export; return the command that writes the copy's state.
 
-        Return the command for it, to be run confined, too.
+        It must run confined.
         """
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
             for folder in objects.iterdir()
-            if len(folder.name) == 2
+            if len(folder.name) == 2 and folder.is_dir()
             for entry in os.scandir(folder)
             if _HEX.fullmatch(folder.name + entry.name)
         ]
-        # A command may have replaced it with a link.
+        # A command may have made it a link.
         out = self._copy / "out"
         if out.is_symlink() or out.exists():
             out.unlink() if out.is_symlink() or not out.is_dir() else shutil.rmtree(out)
@@ -110,43 +121,51 @@ class RepositoryCopy:
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
     def import_changes(self) -> str:
-        """Import the changes that `export_command` exported; return why some could not be, or "".
+        """Import the changes that `export_command` exported; return why it failed, or "".
 
-        Blocks.
+        What was imported before stays (objects, index, references, in this order). Blocks.
         """
+        extent = "not"
         try:
             if (self._copy / "out").is_symlink():
-                raise ValueError("it is no longer a repository")
+                raise ValueError("its export was replaced by a link")
             after = self._read_state(self._copy / "out")
             index_update, reference_update = self._index_update(after), self._reference_update(after)
             head_update = self._head_update(after.head)
+            operation = next((name for name in _OPERATIONS if (self._own / name).exists()), "")
+            if operation and (reference_update or head_update):
+                raise ValueError(f"an operation of git is in progress ({operation}), and only the user can continue it")
             self._import_objects(self._copy / "out" / "pack")
-            # The index first, as it is often locked: under new commits, the old one would look like their reversal.
+            # The index first: it is most often locked, and an old index under new commits looks like their reversal.
             if index_update:
                 self._run_git("update-index", "-z", "--index-info", stdin=index_update)
+                extent = "only partly"
             if reference_update:
                 arguments = ("update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin")
                 self._run_git(*arguments, stdin=reference_update)
+                extent = "only partly"
             if head_update:
                 self._run_git(*head_update)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return f"not copied into the repository: {_error_reason(error)}"
+            return f"{extent} copied into the repository: {_error_reason(error)}"
         return ""
 
-    def _copy_files(self, own: Path) -> None:
+    def _copy_files(self) -> None:
         self._copy.mkdir()
-        for name in _COPIED:
-            source = own / name if name in ("HEAD", "index") else self._common / name
+        parts = [(self._common, name) for name in _COPIED] + [(self._own, name) for name in _OWN]
+        for folder, name in parts:
+            source, target = folder / name, self._copy / name
             if source.is_dir():
-                shutil.copytree(source, self._copy / name, symlinks=True)
+                shutil.copytree(source, target, symlinks=True)
             elif source.exists():
-                shutil.copy(source, self._copy / name)
-        for source in own.glob("sharedindex.*"):
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy(source, target)
+        for source in self._own.glob("sharedindex.*"):
             shutil.copy(source, self._copy / source.name)
         for name, source in self._read_only.items():
             (self._copy / name).mkdir() if self._mounted else (self._copy / name).symlink_to(source)
         (self._copy / "objects" / "info").mkdir(parents=True)
-        # A relative path, because the file cannot hold every absolute path.
+        # A relative path: one with a newline or a leading quote cannot be written there.
         (self._copy / "objects" / "info" / "alternates").write_text("../original/objects\n")
         if self._is_file:
             self._pointer.write_text(f"gitdir: {self._place}\n")
@@ -172,7 +191,7 @@ class RepositoryCopy:
     def _import_objects(self, pack: Path) -> None:
         if pack.exists() or pack.is_symlink():
             with os.fdopen(_open_regular(pack), "rb") as file:
-                self._run_checked(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
+                self._run_checked([*_GIT, "unpack-objects", "-q", "--strict"], stdin=file)
 
     def _reference_update(self, after: _State) -> bytes:
         """Input of ``git update-ref`` for the references that the command changed.
@@ -187,7 +206,7 @@ class RepositoryCopy:
         now = _parse_references(self._run_git("for-each-ref", f"--format={_REFERENCE_FORMAT}"))
         for name in changed:
             if not _REFERENCE.fullmatch(name):
-                raise ValueError(f"{name} is not a branch, tag, note or stash")
+                raise ValueError(f"{name} is no reference that a command may change")
             if not _HEX.fullmatch(new.get(name, "0" * 40)):
                 raise ValueError(f"{name} holds no object's id")
             if name in elsewhere:
@@ -208,7 +227,7 @@ class RepositoryCopy:
         return set(branches)
 
     def _head_update(self, head: str) -> tuple[str, ...]:
-        """The git command that moves HEAD to `head`; () if the command did not move it.
+        """Arguments of git that move HEAD to `head`; () if the command did not move it.
 
         Raises `ValueError` if it was moved meanwhile.
         """
@@ -233,23 +252,23 @@ class RepositoryCopy:
             return b""
         now = _parse_index(self._run_git("ls-files", "-z", "--stage"))
         meanwhile = {path for path in _changed_paths(old, now) if now.get(path) != new.get(path)}
-        # A new entry replaces those that are folders of its path, or in a folder of its name.
+        # An entry ``a`` replaces all of ``a/…``, and ``a/b`` replaces ``a``.
         clash = (meanwhile & _with_folders(changed)) | (_with_folders(meanwhile) & set(changed))
         if clash:
             raise ValueError(f"the index entry of {min(clash).decode('utf-8', 'replace')} was changed meanwhile")
         sample = (new.get(changed[0]) or old[changed[0]])[0]
-        none = b"0 " + b"0" * len(sample.split()[1])
-        lines = [line for path in changed for line in (none + b"\t" + path, *new.get(path, ()))]
+        removal = b"0 " + b"0" * len(sample.split()[1])
+        lines = [line for path in changed for line in (removal + b"\t" + path, *new.get(path, ()))]
         return b"".join(line + b"\0" for line in lines)
 
     def _run_git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        return self._run_checked(["git", *_SAFE, *arguments], data=stdin)
+        return self._run_checked([*_GIT, *arguments], data=stdin)
 
     def _run_checked(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         input_options: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
         done = subprocess.run(
-            argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **input_options
+            argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT_S, **input_options
         )
         return bytes(done.stdout)
 
@@ -296,7 +315,8 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
 def find_repository(root: Path) -> tuple[Path, Path] | None:
     """The git folders of the work tree `root`: its own, and the common one of all work trees.
 
-    None if there are none. A file ``.git`` counts only if the repository names the work tree too.
+    None if there are none, if ``.git`` is a link, or a file of anything but a linked work tree (a submodule): the
+    repository must name the work tree in ``gitdir``.
     """
     own = common = root / ".git"
     if own.is_symlink():
@@ -322,6 +342,10 @@ def _error_reason(error: Exception) -> str:
 
 
 def mentions_git(argv: Sequence[str]) -> bool:
+    """Whether a word of `argv` contains ``git`` as a word.
+
+    Programs that run git unnamed (make) get no copy.
+    """
     return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
 
 

@@ -30,7 +30,10 @@ class AnswerTool(EnterTalk):
 
 
 class HoldNext(Command):
-    """Hold the next request before it is sent, so that you can inspect it. Press again to cancel."""
+    """Hold the next request before it is sent, so that you can inspect it.
+
+    Press again to cancel.
+    """
 
     name, keys, label, group = "hold or release the request", ("ctrl+o",), "hold", "chat"
     run = Act(TalkController, TalkController.hold)
@@ -106,7 +109,10 @@ class McpServers(Command):
 
 
 class ShowRequest(Command):
-    """Show the next request in the pager, as it would be sent. Policies act only when it is sent."""
+    """Show the next request in the pager, as it would be sent.
+
+    Policies act only when it is sent.
+    """
 
     name, group = "show the next request", "chat"
     run = Act(ModelController, ModelController.show_request)

@@ -18,7 +18,10 @@ class Help(Command):
 
 
 class Explain(Command):
-    """Explain a word, sign or figure of this screen, with its arithmetic: arrow keys or the mouse point at it."""
+    """Explain a word, sign or figure of this screen, with its arithmetic.
+
+    Arrow keys or the mouse point at it.
+    """
 
     name, action, keys, label = "explain: what is this word, sign or figure", "explain", ("equals_sign",), "explain"
 

@@ -108,9 +108,10 @@ class GoToCall(_CallCommand):
 
 
 class NextEvent(_CallCommand):
-    """Go to the next event: turn, miss, compaction, jump, error, loop, change of model or client, resume.
+    """Go to the next event.
 
-    A jump is one of more than 5k tokens.
+    Events are turns, misses, compactions, jumps, errors, loops, resumes, and changes of model or client. A jump is one
+    of more than 5k tokens.
     """
 
     name, keys, shown, label, short_label = "next event", ("right_curly_bracket",), "{ }", "events", "event"

@@ -389,7 +389,7 @@ class HeldRequestsController(Controller):
 
 
 class HoldRequest(Command):
-    """Hold the attached program's next request before it is sent, so that you can inspect and change it.
+    """Hold the attached program's next request, so that you can inspect and change it.
 
     Press again to cancel.
     """

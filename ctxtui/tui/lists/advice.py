@@ -57,7 +57,10 @@ class AdviceSource(NamedTuple):
 
 
 class ShowChanges(Command):
-    """Show the blocks that would change, or why there is nothing to stage; Enter there stages the edits."""
+    """Show the blocks that would change, or why there is nothing to stage.
+
+    Enter there stages the edits.
+    """
 
     name, keys, group = "what would go", ("enter",), "advice"
     label, short_label = "what would go, then stage", "see, stage"

@@ -154,7 +154,10 @@ class MarkRow(_BlockListCommand):
 
 
 class DropRow(_BlockListCommand):
-    """Drop the marked blocks, or this one, from the context. Again: take it back. The list stays open."""
+    """Drop the marked blocks, or this one, from the context.
+
+    Again: take it back. The list stays open.
+    """
 
     name, keys, label = "drop block", ("d",), "drop"
     synonyms = ("remove", "delete", "stale", "old", "out")
@@ -176,7 +179,10 @@ class TruncateRow(_BlockListCommand):
 
 
 class ExternalizeRow(_BlockListCommand):
-    """Keep the content of the marked blocks, or of this one, outside the context; a reference replaces it."""
+    """Keep the content of the marked blocks, or of this one, outside the context.
+
+    A reference replaces it.
+    """
 
     name, keys = "externalize block", ("x",)
     run = Act(lambda: BlockList, lambda screen: screen.edit("externalize"))

@@ -72,7 +72,10 @@ class CallBefore(Command):
 
 
 class BetterSummary(Command):
-    """Go to the call before and stage a better summary: the client's, plus files and decisions that it lost."""
+    """Go to the call before and stage a better summary.
+
+    It is the client's, plus files and decisions that it lost.
+    """
 
     name, keys, label, short_label, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(SUMMARIZE))
@@ -87,7 +90,10 @@ class TalkBefore(Command):
 
 
 class GoOnBetter(Command):
-    """Continue from the call before, with a better summary in place of the history, which you read first."""
+    """Continue from the call before, with a better summary in place of the history.
+
+    You read it first.
+    """
 
     name, group = "chat with a better summary", "compactions"
     synonyms = ("continue", "resume", "fork", "go on with a better summary")

@@ -55,7 +55,10 @@ class PreviousMiss(Command):
 
 
 class ShowProof(Command):
-    """Show the two requests at the block where the miss begins; going to a block closes this list."""
+    """Show the two requests at the block where the miss begins.
+
+    Going to a block closes this list.
+    """
 
     name, keys, label, short_label, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.prove())

@@ -34,7 +34,10 @@ class StagePolicy(Command):
 
 
 class SetPolicy(Command):
-    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`; empty: the defaults."""
+    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`.
+
+    Empty: the defaults.
+    """
 
     name, keys, label, group = "settings of policy", ("i",), "settings", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.type_settings())

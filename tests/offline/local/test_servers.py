@@ -12,6 +12,7 @@ import pytest
 
 from ctxtui.offline import RunningProvider, Server, offline
 from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, LocalModel, LocalServer
+from ctxtui.offline.provider import RateLimits
 from ctxtui.providers.local_servers import identify_server
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -158,3 +159,15 @@ def test_odd_bodies_of_listings() -> None:
         assert shown == "<|user|>\n5<|end|>\n<|assistant|>\n"
         with pytest.raises(HTTPError, match="400"):
             request.urlopen(request.Request(running.url + "/tokenize", b"[" * 100_000), timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"), [(OLLAMA, "/api/chat"), (OLLAMA, "/v1/chat/completions"), (VLLM, "/v1/chat/completions")]
+)
+def test_enforced_limits_apply(kind: str, path: str) -> None:
+    body = {"model": "offline", "messages": [{"role": "user", "content": "hi"}], "stream": False}
+    with offline(server(kind)) as running:
+        running.server.provider.limits = RateLimits(requests=1, enforced=True)
+        call(running, path, body)
+        with pytest.raises(HTTPError, match="429"):
+            call(running, path, body)

@@ -218,6 +218,7 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put, module: str, na
     assert ["`ctxtui.curation.policies.situation` is now `ctxtui.api`" in str(one.message) for one in warned] == [
         True
     ] * (module == "situation")
+    assert all("`edit` is `make_edit`" in str(one.message) for one in warned)
     made = propose(Step(policies["budget"], wish), policy_context)
     assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 

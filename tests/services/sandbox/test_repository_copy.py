@@ -247,6 +247,65 @@ def test_nothing_is_imported_while_the_user_holds_the_index(repository: Path, tm
     assert "index.lock" in reason and state(repository) == before
 
 
+def test_a_reference_that_cannot_be_moved_is_told_with_what_was_imported(repository: Path, tmp_path: Path) -> None:
+    command = "echo theirs > a.txt; git commit -qam theirs"
+    reason = run_in_copy(repository, tmp_path, command, (repository / ".git/refs/heads/main.lock").touch)
+    assert reason.startswith("only partly copied into the repository: ") and "main.lock" in reason
+    assert git(repository, "log", "--format=%s") == "first" and git(repository, "show", ":a.txt") == "theirs"
+
+
+@pytest.mark.parametrize(("command", "refused"), [("git add a.txt", False), ("git commit -qam theirs", True)])
+def test_a_merge_is_left_to_the_user_to_commit(repository: Path, tmp_path: Path, command: str, refused: bool) -> None:
+    """The copy's commit would have one parent, or the repository would still say that it merges."""
+    git(repository, "checkout", "-q", "-b", "side")
+    for branch in ("side", "main"):
+        git(repository, "checkout", "-q", branch)
+        (repository / "a.txt").write_text(f"{branch}\n")
+        git(repository, "commit", "-q", "-am", branch)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "-q", "side")
+    seen = tmp_path / "seen"
+    script = f"git rev-parse MERGE_HEAD > {seen}; echo both > a.txt; {command}"
+    reason = run_in_copy(repository, tmp_path, script, lambda: None)
+    assert (
+        seen.read_text().strip() == git(repository, "rev-parse", "side") and (repository / ".git/MERGE_HEAD").exists()
+    )
+    assert git(repository, "log", "-1", "--format=%s") == "main"
+    if refused:
+        assert "MERGE_HEAD" in reason and git(repository, "ls-files", "-u")
+    else:
+        assert reason == "" and git(repository, "show", ":a.txt") == "both"
+
+
+def test_a_work_tree_has_its_own_settings(root: Path, repository: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    git(repository, "worktree", "add", "-q", "-b", "other", str(tree))
+    git(repository, "config", "extensions.worktreeConfig", "true")
+    git(repository, "config", "--worktree", "user.name", "Main")
+    git(tree, "config", "--worktree", "user.name", "Other")
+    git(tree, "sparse-checkout", "set", "--no-cone", "/a.txt")
+    script = "git config user.name; git sparse-checkout list; git reflog | wc -l"
+    seen = tmp_path / "seen"
+    assert run_in_copy(tree, tmp_path, f"{{ {script}; }} > {seen}", lambda: None) == ""
+    assert len(git(repository, "reflog").splitlines()) == 1
+    assert seen.read_text().split() == ["Other", "/a.txt", str(len(git(tree, "reflog").splitlines()))]
+
+
+def test_nothing_that_the_repository_names_runs_unconfined(repository: Path, tmp_path: Path) -> None:
+    watcher = tmp_path / "watcher"
+    watcher.write_text(f"#!/bin/sh\ntouch {tmp_path}/PWNED\n")
+    watcher.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(watcher))
+    assert run_in_copy(repository, tmp_path, "git commit -q --allow-empty -m x", lambda: None) == ""
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_a_file_among_the_objects_is_ignored(repository: Path, tmp_path: Path) -> None:
+    command = 'touch "$GIT_DIR/objects/ab"; git commit -q --allow-empty -m theirs'
+    assert run_in_copy(repository, tmp_path, command, lambda: None) == ""
+    assert git(repository, "log", "-1", "--format=%s") == "theirs"
+
+
 @pytest.mark.parametrize("form", ["sha256"])
 def test_other_forms_of_a_repository(sh: Sh, root: Path, form: str) -> None:
     subprocess.run(["git", "init", "-q", f"--object-format={form}", root], check=True)

@@ -115,7 +115,10 @@ class HoldByRules(Command):
 
 
 class ForkProgram(Command):
-    """Copy the command that runs the program again, answered from the recording up to the call shown."""
+    """Copy the command that runs the program again.
+
+    Up to the call shown it is answered from the recording.
+    """
 
     name, group = "fork the program from here", "attached program"
     synonyms = ("again", "replay", "exec")

@@ -156,7 +156,7 @@ class CompactionsController(EditController):
 
 
 class Compactions(Command):
-    """Show what compactions did: the context before and after, and what the summary lost and kept.
+    """Show the context before and after each compaction, and what the summary lost and kept.
 
     From there you can go to the call before, or stage a better summary.
     """

@@ -110,7 +110,10 @@ def _title(before: CallAddress, after: CallAddress) -> Spans:
 
 
 class DiffMarked(Command):
-    """Mark this call, to compare it with another one by the same command; on the marked call it unmarks."""
+    """Mark this call, and compare it with another one by the same command.
+
+    On the marked call it unmarks.
+    """
 
     name = "mark call, then diff with it"
     run = Act(DiffController, DiffController.mark_call)
@@ -119,7 +122,7 @@ class DiffMarked(Command):
 
 
 class DiffBefore(DiffMarked):
-    """Compare this call's context with the previous call's: blocks that entered, left or changed."""
+    """Show the blocks that entered, left or changed between the previous call and this one."""
 
     name, keys, label = "diff with the call before", ("P",), "diff"
     run = Act(DiffController, DiffController.diff_before)

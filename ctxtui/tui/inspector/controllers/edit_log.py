@@ -204,7 +204,10 @@ class EditLogController(EditController):
 
 
 class Apply(Command):
-    """Apply the staged edits, except those that wait: the next request, forks and exports include them."""
+    """Apply the staged edits, except those that wait.
+
+    The next request, forks and exports include them.
+    """
 
     name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
     run = Act(EditLogController, EditLogController.apply)
@@ -219,7 +222,10 @@ class Discard(Apply):
 
 
 class ChooseMoment(Apply):
-    """Choose when staged edits are sent, with each press the next of: now, after the cache has expired, at a miss."""
+    """Choose when staged edits are sent.
+
+    Each press selects the next of: now, after the cache has expired, at a miss.
+    """
 
     name, keys, label = "when to apply", ("w",), "when"
     run = Act(EditLogController, EditLogController.when)

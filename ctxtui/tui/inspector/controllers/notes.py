@@ -275,7 +275,10 @@ class _NoteCommand(Command):
 
 
 class Bookmark(_NoteCommand):
-    """Set or remove a bookmark (★) on the block under the cursor. It stays when the recording is read again."""
+    """Set or remove a bookmark (★) on the block under the cursor.
+
+    It stays when the recording is read again.
+    """
 
     name, keys = "bookmark block", ("asterisk",)
     run = Act(NotesController, NotesController.bookmark)

@@ -195,9 +195,9 @@ class Policies(Command):
 
 
 class OpenLab(Command):
-    """Open the lab: this session under other policies, cache strategies and models, computed without any model call.
+    """Open the lab, which computes this session under other policies, cache strategies and models.
 
-    Enter opens a variant as a session, `A` stages its edits.
+    No model is called. Enter opens a variant as a session, `A` stages its edits.
     """
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"

@@ -36,9 +36,9 @@ class ReadingController(Controller):
 
 
 class ReadingMode(Command):
-    """Read the conversation on the whole screen: full texts, and each tool call as one line with its result.
+    """Read the conversation on the whole screen.
 
-    The same key, or `esc`, shows all panes again.
+    Texts are full; each tool call is one line with its result. The same key, or `esc`, shows all panes again.
     """
 
     name, keys, label, group = "reading mode", ("semicolon",), "read", "what is shown"

@@ -140,9 +140,9 @@ class ResendController(EditController):
 
 
 class SendAgain(Command):
-    """Send the call shown again under its edits, to its model or another one, and compare the answers.
+    """Send the call shown again under its edits, and compare the answers.
 
-    You see the price first, and nothing is sent before you confirm.
+    You choose the model. You see the price first, and nothing is sent before you confirm.
     """
 
     name, group = "send this call again", "calls"

@@ -228,7 +228,10 @@ class RewritingController(EditController):
 
 
 class Replace(BlocksOrInsertsCommand):
-    """Replace the text in $EDITOR, or here if no editor can be started. On a summary or note: edit it."""
+    """Replace the text in $EDITOR, or here if no editor can be started.
+
+    On a summary or note: edit it.
+    """
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)
@@ -242,7 +245,10 @@ class EditInPlace(BlocksOrInsertsCommand):
 
 
 class Hoist(BlocksCommand):
-    """Move the part that is the same in many messages to the front, once; you can edit it before."""
+    """Move the part that is the same in many messages to the front, once.
+
+    You can edit it before.
+    """
 
     name = "hoist the static part"
     run = Act(RewritingController, RewritingController.hoist)
@@ -256,7 +262,10 @@ class Deduplicate(BlocksCommand):
 
 
 class CompactJson(BlocksCommand):
-    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`. An empty line only removes blanks."""
+    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`.
+
+    An empty line only removes blanks.
+    """
 
     name = "compact JSON by rule"
     run = Act(RewritingController, RewritingController.compact)
@@ -272,21 +281,30 @@ class Minimise(BlocksCommand):
 
 
 class MoveToFront(BlocksCommand):
-    """Move the user's text to the front, where it stays the same from call to call. Again: take it back."""
+    """Move the user's text to the front, where it stays the same from call to call.
+
+    Again: take it back.
+    """
 
     name = "move block to the front"
     run = Act(RewritingController, lambda it: it.move("start"))
 
 
 class MoveToEnd(BlocksCommand):
-    """Move the user's text to the end, after everything cached, for memory that changes. Again: take it back."""
+    """Move the user's text to the end, after everything cached, for memory that changes.
+
+    Again: take it back.
+    """
 
     name = "move block to the end"
     run = Act(RewritingController, lambda it: it.move("end"))
 
 
 class MoveToSystem(BlocksCommand):
-    """Move the user's text to the end of the system prompt, for memory that stays. Again: take it back."""
+    """Move the user's text to the end of the system prompt, for memory that stays.
+
+    Again: take it back.
+    """
 
     name = "move block to the system prompt"
     run = Act(RewritingController, lambda it: it.move("system"))

@@ -162,7 +162,10 @@ class Pin(BlocksCommand):
 
 
 class Drop(BlocksOrInsertsCommand):
-    """Drop the block from the context, with any that the provider would refuse without it. Again: take it back."""
+    """Drop the block from the context, with any that the provider would refuse without it.
+
+    Again: take it back.
+    """
 
     name, keys, label = "drop block", ("d",), "drop"
     synonyms = ("remove", "delete", "stale", "old", "out")
@@ -194,7 +197,10 @@ class Externalize(BlocksCommand):
 
 
 class Breakpoint(BlocksCommand):
-    """Set a cache breakpoint after this block. Each press takes the next of 5m, 1h, none (OpenAI: 30m, 12h, none)."""
+    """Set a cache breakpoint after this block.
+
+    Each press takes the next of 5m, 1h, none (OpenAI: 30m, 12h, none).
+    """
 
     name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
@@ -228,7 +234,10 @@ class PutInCopied(BlocksCommand):
 
 
 class ToggleNextCall(Command):
-    """Show what the next call of this context will read, write and cost. Again: what this call was charged."""
+    """Show what the next call of this context will read, write and cost.
+
+    Again: what this call was charged.
+    """
 
     name, keys, group = "next call or this call", ("K",), "calls"
     run = Act(StagingController, lambda it: it.edits.toggle_next_call())
