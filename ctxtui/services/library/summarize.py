@@ -180,7 +180,7 @@ def _with_growth(
 
 
 def _next_expiry(book: Book, calls: list[Call]) -> float:
-    """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0: none, or unknown."""
+    """Forecast expiry of the next call's cached prefix (Unix seconds; 0: none, or unknown)."""
     last = calls[-1]
     if last.usage is None:
         return 0.0
@@ -217,7 +217,7 @@ def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 
 
 def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
-    """What a call adds to the totals.
+    """The amounts that a call adds to the totals.
 
     Its model, start, thread, side and events are left at their defaults.
     """
@@ -238,7 +238,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """What each call adds to the totals, with the data of its session.
+    """The amounts that each call adds to the totals, with the data of its session.
 
     Its model is the index in ``summary.models`` (-1: unknown).
     """
