@@ -1,4 +1,4 @@
-"""The payload of a transplant (blocks copied from another session): their JSON, role and mark."""
+"""The payload of a transplant: blocks copied from another session, with role and mark."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def call_ids(payload: str) -> frozenset[str]:
 
 
 def why_unusable(context: Context, edit: Edit, earlier: Iterable[Edit]) -> str:
-    """Why a transplant cannot be put into `context` after the `earlier` transplants; "" if it can."""
+    """Why a transplant cannot follow the `earlier` ones in `context`; "" if it can."""
     if not items_of(edit.payload):
         return "its copied blocks are missing or damaged"
     dialect = edit.params.get("dialect")

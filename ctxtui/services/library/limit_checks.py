@@ -120,7 +120,7 @@ def check_measured(
 
 
 def check_file(path: Path, limits: Limits, baseline: Path | None, tolerance: float) -> CheckedRecording:
-    """Check the recording in `path` as `check_measured` does, with the settings of the current directory.
+    """Check the recording in `path` with the settings of the current directory.
 
     Raises `BadConfig` for the settings, and the errors of `load` and `read_baseline`.
     """

@@ -77,12 +77,13 @@ def complete_summary(
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
     misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
+    copy_sentence = _describe_copy(session)
     basic = replace(
         _with_recording_data(summary, loaded),
-        advice=_recording_advice(session, loaded.source),
+        advice="" if copy_sentence else _recording_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_describe_copy(session) or summarize_thread(session, chosen.thread, misses.misses),
+        sentence=copy_sentence or summarize_thread(session, chosen.thread, misses.misses),
         refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
         compressors=find_compressors(session),
         policies=find_policies(session, logs or {}),
@@ -137,11 +138,7 @@ def _count_copied(session: Session) -> int:
 def _recording_advice(session: Session, source: str) -> str:
     version = session.about.version
     variable = requests_variable(source, version)
-    if (
-        not variable
-        or _describe_copy(session)
-        or any(call.fidelity is Fidelity.WIRE for call in session.calls.values())
-    ):
+    if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
@@ -183,7 +180,7 @@ def _with_growth(
 
 
 def _next_expiry(book: Book, calls: list[Call]) -> float:
-    """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0: none, or unknown."""
+    """Forecast expiry of the next call's cached prefix (Unix seconds; 0: none, or unknown)."""
     last = calls[-1]
     if last.usage is None:
         return 0.0
@@ -220,7 +217,7 @@ def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 
 
 def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
-    """What a call adds to the totals.
+    """The amounts that a call adds to the totals.
 
     Its model, start, thread, side and events are left at their defaults.
     """
@@ -241,7 +238,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """What each call adds to the totals, with the data of its session.
+    """The amounts that each call adds to the totals, with the data of its session.
 
     Its model is the index in ``summary.models`` (-1: unknown).
     """

@@ -123,7 +123,7 @@ class RepositoryCopy:
     def import_changes(self) -> str:
         """Import the changes that `export_command` exported; return why it failed, or "".
 
-        What was imported before stays (objects, index, references, in this order). Blocks.
+        What was imported before stays (objects, index, references, in this order). It runs git: call it in a worker.
         """
         extent = "not"
         try:
@@ -301,7 +301,7 @@ def _with_folders(paths: Iterable[bytes]) -> set[bytes]:
 def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
     """Copy the repository of the folder `root`; None if it has none.
 
-    Blocks. Raises `CtxtuiError`.
+    It runs git: call it in a worker. Raises `CtxtuiError`.
     """
     try:
         folders = find_repository(root)

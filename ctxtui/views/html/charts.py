@@ -71,7 +71,7 @@ def stacked(
     limits: Sequence[LimitLine] = (),
     marks: Sequence[Mark] = (),
 ) -> str:
-    """Draw stacked columns of `parts`, which have a value (tokens) for each call; "" without values."""
+    """Draw stacked columns of `parts`: their tokens at each call. "" without values."""
     count = len(parts[0].values) if parts else 0
     if not count:
         return ""
@@ -136,7 +136,7 @@ def curves(
 
 
 def spark(values: Sequence[float], description: str) -> str:
-    """Draw an area chart of at most 60 columns for a table cell, with a tooltip; "" without values."""
+    """Draw an area chart for a table cell: at most 60 columns, a tooltip; "" without values."""
     if not values:
         return ""
     groups = scale.buckets(len(values), 60)

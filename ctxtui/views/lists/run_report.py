@@ -29,7 +29,7 @@ def budget_lines(budget: ContextBudget, kilobytes: float) -> Iterator[list[Span]
 def project_lines(
     budget: ContextBudget, files: Selection, kinds: Sequence[tuple[str, int, int]], tokens_in_all: int, half: float
 ) -> Iterator[list[Span]]:
-    """The project's files by kind and in all, the room for them, the strategy, and the selection.
+    """The project's files by kind and in all, their room, the strategy and the selection.
 
     `kinds` are (kind, number of files, tokens); `half`: half the width of the 90 % interval of `tokens_in_all`, in
     tokens.

@@ -195,7 +195,7 @@ class Policies(Command):
 
 
 class OpenLab(Command):
-    """Open the lab, which computes this session under other policies, cache strategies and models.
+    """Open the lab: this session under other policies, cache strategies and models.
 
     No model is called. Enter opens a variant as a session, `A` stages its edits.
     """
