@@ -178,5 +178,4 @@ class Provider:
 
     def make_answer(self, request: Request, task: Task, options: AnswerOptions) -> ModelAnswer:
         """The answer of the recording or script, else that of the rules."""
-        played = self.playback.answer(request) if self.playback is not None else None
-        return played or answer_task(task, options)
+        return (self.playback and self.playback.answer(request)) or answer_task(task, options)

@@ -54,7 +54,7 @@ def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
     if not layers:
         return []
     height, width = len(layers[0][0]), len(layers[0][0][0]) if layers[0][0] else 0
-    out = []
+    lines = []
     for row in range(height):
         cells = (
             next(
@@ -62,5 +62,5 @@ def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
             )
             for column in range(width)
         )
-        out.append(merged(cells))
-    return out
+        lines.append(merged(cells))
+    return lines

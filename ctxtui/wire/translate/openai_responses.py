@@ -92,22 +92,27 @@ def _content_parts(part: TurnPart, role: str, verbatim: bool, losses: Losses) ->
         if not part.reading.text:
             losses.note("empty text")
             return []
+        # Content that is a plain string has the kind ``text``.
         if verbatim and part.kind != TEXT:
             return [part.value]
-        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
+        return [_text_part(role, part.reading.text)]
     if not verbatim and (special_text := readable_text(part, losses)):
-        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": special_text}]
+        return [_text_part(role, special_text)]
     if part.category != MEDIA:
         return None
     if verbatim:
         return [part.value]
     content: list[Json] = []
     if text := caption(part, losses):
-        content.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": text})
+        content.append(_text_part(role, text))
     if role == ASSISTANT:
         losses.note("media in an assistant message", len(part.reading.media))
         return content
     return content + [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
+
+
+def _text_part(role: str, text: str) -> Json:
+    return {"type": "output_text" if role == ASSISTANT else "input_text", "text": text}
 
 
 def _write_item(part: TurnPart, verbatim: bool, free_text_ids: set[str], losses: Losses) -> list[Json]:
