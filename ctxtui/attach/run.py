@@ -55,14 +55,14 @@ def session_of(url: str, body: bytes) -> str:
     listed = as_dicts([messages] if isinstance(messages, dict) else messages)
     first = next((message for message in listed if _is_by_user(message)), {"content": messages})
     content = first.get("content", first.get("parts"))
-    # Cache breakpoints move from request to request: only the texts count.
+    # Cache breakpoints move from request to request, and turn a string into a list: only the texts count.
     parts = as_dicts([content] if isinstance(content, dict) else content)
-    texts = content if isinstance(content, str) else [as_str(part.get("text")) for part in parts]
+    texts = [content] if isinstance(content, str) else [as_str(part.get("text")) for part in parts]
     return f"{TALK}{digest(repr((host, texts)).encode('utf-8', 'surrogatepass'))[:24]}"
 
 
 def _is_by_user(message: Mapping[str, Json]) -> bool:
-    """One of Google's without a role is the user's."""
+    """Whether it is the user's; Google's messages without a role are."""
     return as_str(message.get("role", "user" if "parts" in message else "")) == "user"
 
 

@@ -394,3 +394,13 @@ def test_a_killed_thread_costs_what_it_had_in_hand_and_says_so(tmp_path: Path, m
     recorder.close()
     assert any("thread ended" in one for one in recorder.troubles) and recorder.faults == 1
     assert list(load(tmp_path / "talk.jsonl").session.calls) == ["msg_1", "msg_3"]
+
+
+def test_a_text_that_becomes_a_list_for_a_cache_breakpoint_stays_in_its_session() -> None:
+    url = "http://127.0.0.1:1/v1/messages"
+    plain = {"messages": [{"role": "user", "content": "look"}]}
+    part = {"type": "text", "text": "look", "cache_control": {"type": "ephemeral"}}
+    marked = {"messages": [{"role": "user", "content": [part]}]}
+    other = {"messages": [{"role": "user", "content": "look again"}]}
+    first, second, third = (session_of(url, json.dumps(body).encode()) for body in (plain, marked, other))
+    assert first == second != third

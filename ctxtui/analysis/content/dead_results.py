@@ -1,7 +1,7 @@
-"""Dead weight: tool results that were sent in call after call and never quoted by the model.
+"""Dead weight: tool results that the model never quoted.
 
 A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
-no block before it had, except other results. A result without such a literal is not judged. A result that is never
+was in a result before it was in any other block. A result without such a literal is not judged. A result that is never
 quoted may still have been useful.
 """
 
@@ -22,7 +22,7 @@ from ctxtui.curation.price.dependence import literals_of
 MIN_TOKENS: Final = 200
 """Smaller results are not considered."""
 MIN_CALLS: Final = 3
-"""Calls that could have quoted a result before it counts as dead."""
+"""Calls from a result's first one on before it is judged, whether or not they still had it."""
 _RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
 _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
 
@@ -87,7 +87,7 @@ class _Quotes:
         self.is_quotable: dict[int, bool] = {}
         self._tree = tree
         self._owners: dict[str, list[int]] = {}
-        self._earlier_literals: set[str] = set()
+        self._literals_first_elsewhere: set[str] = set()
         self._literals: dict[str, frozenset[str]] = {}
 
     def add_blocks(self, nodes: Iterable[int]) -> None:
@@ -101,7 +101,7 @@ class _Quotes:
                 self._add_other(node_row.block, by_model=node_row.category in _BY_MODEL)
 
     def _add_result(self, node: int) -> None:
-        new_literals = self._literals_of(self._tree[node].block) - self._earlier_literals
+        new_literals = self._literals_of(self._tree[node].block) - self._literals_first_elsewhere
         self.is_quotable[node] = bool(new_literals)
         for literal in new_literals:
             self._owners.setdefault(literal, []).append(node)
@@ -110,7 +110,7 @@ class _Quotes:
         for literal in self._literals_of(block):
             owners = self._owners.get(literal)
             if owners is None:
-                self._earlier_literals.add(literal)
+                self._literals_first_elsewhere.add(literal)
             elif by_model:
                 self.quoted.update(owners)
 
