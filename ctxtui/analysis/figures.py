@@ -38,8 +38,8 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     - `not_recorded`: input that the recording lacks; None if nothing is lacking, or if it cannot be inferred yet.
     - `attached`: input that the client attached again after a compaction.
     - `residual`: the context tokens minus everything else; 0 if not `counted`.
-    - `counted`: False while a block has no count or absent blocks are not determined; then only `context_tokens` and
-      `reported` may be shown.
+    - `counted`: False while a block has no count or absent blocks are not determined; then `context_tokens` is the
+      reported input (0 without a report), and the other figures are empty.
     """
 
     context_tokens: int

@@ -17,10 +17,9 @@ from ctxtui.wire.stream import StreamReader
 
 
 class Dialect(Struct, frozen=True):
-    """One provider's JSON and event stream; `label` is also the source name of its recordings."""
+    """The JSON and streams of an API."""
 
     name: str
-    label: str
     decode_response: Callable[[bytes | Json], Response]
     stream_reader: Callable[[], StreamReader]
 
@@ -30,7 +29,7 @@ class Dialect(Struct, frozen=True):
 
 
 DIALECTS: Final[dict[str, Dialect]] = {
-    name: Dialect(name, name.replace("_", " "), decode_response, reader)
+    name: Dialect(name, decode_response, reader)
     for name, decode_response, reader in (
         (ANTHROPIC, anthropic.decode_response, anthropic.StreamReader),
         (CHAT, openai_chat.decode_response, openai_chat.StreamReader),

@@ -62,7 +62,7 @@ def test_a_kind_is_documented_with_what_its_payload_holds(kind: EditKind) -> Non
 def test_a_kind_is_drawn_and_its_work_is_where_its_row_says(kind: EditKind) -> None:
     assert kind.mark in MARK and kind.label
     assert kind.rewrites == (kind.name in REWRITERS)
-    assert kind.adds == (kind.name in INSERTIONS)
+    assert kind.adds == (kind.name in INSERTIONS or kind.moves)
     assert not (kind.rewrites and kind.takes_away)
     assert not kind.lead or kind.adds
 

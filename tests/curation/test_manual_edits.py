@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.edit import Edit, make
-from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE
+from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, REPLACE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -294,3 +294,30 @@ def test_what_is_not_recorded_is_not_called_signed(kind: str) -> None:
         assert edits_for_key(apply(context, []), name, [0], lambda *_: None).why == "its content is not recorded"
     (rejected,) = apply(context, [make(TRUNCATE, [context.target(0)], {"head": 1, "tail": 1})]).rejected
     assert rejected.why == "its content is not recorded"
+
+
+@pytest.mark.parametrize("to", ["system", "start", "end"])
+def test_a_move_takes_the_block_as_earlier_edits_left_it(to: str) -> None:
+    context = of(
+        message("user", block.text("go")),
+        message("assistant", block.text("b")),
+        message("user", block.text("the secret")),
+        message("assistant", block.text("c")),
+        read(1, "ok"),
+    )
+    target = context.target(at(context, "the secret"))
+    replaced = make(REPLACE, [target], {"text": "nothing of it"})
+    moved, dropped = make(MOVE, [target], {"to": to}), make(DROP, [target])
+    shortened = make(TRUNCATE, [target], {"head": 1, "tail": 1})
+
+    def sent(*edits: Edit) -> str:
+        return " ".join(one.item.block.body.decode() for one in apply(context, edits).items)
+
+    assert "nothing of it" in sent(replaced, moved) and "the secret" not in sent(replaced, moved)
+    assert "the secret" not in sent(dropped, moved)
+    assert [one.why for one in apply(context, [dropped, moved]).rejected] == ["it is out of the context already"]
+    assert [one.why for one in apply(context, [moved, shortened]).rejected] == [
+        "an earlier edit moves it: take that back first"
+    ]
+    assert sent(moved, replaced).count("nothing of it") == 1 and "the secret" not in sent(moved, replaced)
+    assert sent(moved, make(MOVE, [target], {"to": "end"})).count("the secret") == 1

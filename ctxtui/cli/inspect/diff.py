@@ -72,7 +72,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
 
     A and B are recordings with a call: PATH@12, ID#12, PATH@THREAD:12; the default is the last call of the main thread.
     B may be just @12: another call of A. Two sessions are compared by the contents of their blocks, in any dialect. The
-    exit code is 0 if the model reads the same, 1 if not.
+    exit code is 0 if no block differs, 1 if any does, also in its id alone.
 
     \b
     Example: ctxtui diff session.jsonl@30 @31

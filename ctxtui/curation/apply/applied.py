@@ -53,7 +53,7 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion: `text`, a moved `block`, or the `items` of whole messages.
+    """A requested insertion: `text`, a `block` moved from position `origin`, or the `items` of whole messages.
 
     `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
     of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
@@ -67,6 +67,7 @@ class Insertion(NamedTuple):
     inside: tuple[int, int] | None = None
     block: Block | None = None
     items: tuple[Item, ...] = ()
+    origin: int | None = None
 
 
 class RejectedEdit(NamedTuple):

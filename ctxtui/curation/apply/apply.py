@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
+from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE, Block
 from ctxtui.core.edit import USER, Edit, active_edits
 from ctxtui.core.edit_kinds import REPLACE, TRANSPLANT
 from ctxtui.curation.apply import resolve
 from ctxtui.curation.apply.applied import Applied, EditWithoutTarget, RejectedEdit
 from ctxtui.curation.apply.block_text import is_changeable
 from ctxtui.curation.apply.copied_items import why_unusable
-from ctxtui.curation.apply.insertion import INSERTIONS, slot
+from ctxtui.curation.apply.insertion import INSERTIONS, insert_moved, slot
 from ctxtui.curation.apply.resolve import RequestedFates
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.context import THINKING, Context, Message
@@ -26,14 +26,16 @@ SIGNED = "its provider signed this block: it can be left out, not changed"
 UNRECORDED = "its content is not recorded"
 UNWRITTEN = "its text is not written yet"
 ELSEWHERE = "the text that it moves is not in this block"
+MOVED = "an earlier edit moves it: take that back first"
+REMOVED = "it is out of the context already"
 
 
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
     """Apply the edits of `log` to `context` and return the result.
 
     `log` has staged and applied edits alike. If several edits change one block, each works on the result of the one
-    before. Only the user's edits may change a pinned block; not even they may remove the call or result that belongs to
-    one. `rules` are those of the model (None: the defaults of the dialect).
+    before; a replacement brings a removed or moved block back. Only the user's edits may change a pinned block. No edit
+    removes the call or result of one that stays. `rules` are those of the model (None: the defaults of the dialect).
     """
     requests = RequestedFates()
     edits = active_edits(log)
@@ -91,9 +93,10 @@ def _add_changes(
         allowed = [p for p in target_positions if not _is_protected(requests, edit, p, user_pins)]
     if spec.moves:
         allowed = [p for p in allowed if _is_movable(context, requests, edit, p)]
+    blocks = {p: _current_block(context, requests, p) for p in allowed} if spec.moves else {}
     if spec.takes_away:
         for position in allowed:
-            requests.cancel_move(position, context.items[position].block)
+            requests.cancel_move(position)
             requests.put(position, None, edit)
     elif spec.rewrites:
         changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
@@ -102,14 +105,22 @@ def _add_changes(
             return
     elif spec.marks_cache:
         requests.marks += [(position, edit) for position in target_positions]
-    if allowed and spec.adds:
+    if spec.moves:
+        requests.new += [insert_moved(context, edit, p, block) for p, block in blocks.items() if block is not None]
+    elif allowed and spec.adds:
         requests.new += INSERTIONS[edit.kind](context, edit, allowed)
+
+
+def _current_block(context: Context, requests: RequestedFates, position: int) -> Block | None:
+    """The block of `position` after the requests so far, also if it is moved; None if it is removed."""
+    moved = requests.moved_block(position)
+    return moved or requests.fate.get(position, (context.items[position].block,))[0]
 
 
 def _is_protected(requests: RequestedFates, edit: Edit, position: int, user_pins: Collection[int]) -> bool:
     if position not in requests.pinned or (edit.author == USER and (position in user_pins or not edit.spec.removes)):
         return False
-    why = "pinned" if position in user_pins else "its call or answer is pinned"
+    why = "pinned" if position in user_pins else "its call or result is pinned"
     requests.rejected.append(RejectedEdit(edit, position, why))
     return True
 
@@ -122,6 +133,8 @@ def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position
     why = "" if movable else "only the user's texts can be moved"
     if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
         why = why or "it is already there"
+    if _current_block(context, requests, position) is None:
+        why = REMOVED
     if why:
         requests.rejected.append(RejectedEdit(edit, position, why))
     return not why
@@ -136,9 +149,11 @@ def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, pos
     block = context.items[position].block
     before = requests.fate[position][0] if position in requests.fate else block
     if before is None and edit.kind == REPLACE:
-        requests.cancel_move(position, block)
+        requests.cancel_move(position)
         before = block
     if before is None:
+        if requests.moved_block(position) is not None:
+            requests.rejected.append(RejectedEdit(edit, position, MOVED))
         return False
     if not is_changeable(before) and block.kind not in THINKING | {"header"}:
         why = UNRECORDED if block.kind in (NOT_RECORDED, UNREADABLE) else SIGNED

@@ -11,9 +11,10 @@ from functools import cached_property
 from itertools import chain, islice, zip_longest
 from typing import Final
 
-from ctxtui.core.block import ASSISTANT, HEADER, Item, Place
+from ctxtui.core.block import ASSISTANT, HEADER, Block, Item, Place
+from ctxtui.core.block_content import read
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE, TRANSPLANT
+from ctxtui.core.edit_kinds import HOIST, NOTE, SUMMARIZE, TRANSPLANT
 from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import make_message, text_block
 from ctxtui.curation.apply.copied_items import items_of
@@ -233,11 +234,9 @@ def _insert_hoisted(context: Context, edit: Edit, positions: Sequence[int]) -> l
     return [Insertion(_destination(context, edit), edit, _text(edit))]
 
 
-def _insert_moved(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
-    destination = _destination(context, edit)
-    return [
-        Insertion(destination, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in positions
-    ]
+def insert_moved(context: Context, edit: Edit, position: int, block: Block) -> Insertion:
+    """The insertion of the `block` that `edit` moves from `position`."""
+    return Insertion(_destination(context, edit), edit, read(block).text, "memory", block=block, origin=position)
 
 
 def _text(edit: Edit) -> str:
@@ -255,6 +254,5 @@ INSERTIONS: Final[dict[str, Callable[[Context, Edit, Sequence[int]], list[Insert
     NOTE: _insert_note,
     TRANSPLANT: _insert_transplant,
     HOIST: _insert_hoisted,
-    MOVE: _insert_moved,
 }
-"""For each kind of edit that adds something: makes its insertions at the given positions."""
+"""For each kind of edit that adds something new: makes its insertions at the given positions."""

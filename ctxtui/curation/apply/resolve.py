@@ -194,15 +194,13 @@ class RequestedFates(Struct, kw_only=True):
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         self.fate[position] = block, edit
 
-    def cancel_move(self, position: int, block: Block) -> None:
-        """Cancel an earlier edit that moves the `block` at `position` elsewhere."""
-        _, before = self.fate.get(position, (None, None))
-        if before is not None and before.spec.moves:
-            move = next(
-                (insertion for insertion in self.new if insertion.edit.id == before.id and insertion.block == block),
-                None,
-            )
-            self.new = [insertion for insertion in self.new if insertion is not move]
+    def moved_block(self, position: int) -> Block | None:
+        """The block that an earlier edit moves from `position`; None if none does."""
+        return next((insertion.block for insertion in self.new if insertion.origin == position), None)
+
+    def cancel_move(self, position: int) -> None:
+        if self.moved_block(position) is not None:
+            self.new = [insertion for insertion in self.new if insertion.origin != position]
             del self.fate[position]
 
     def reject(self, position: int, why: str) -> None:

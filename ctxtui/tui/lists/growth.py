@@ -138,7 +138,6 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         yield from super().compose()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._compute_report, thread=True, group="growth")
 
     def on_resize(self) -> None:

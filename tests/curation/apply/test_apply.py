@@ -187,7 +187,7 @@ def test_pins_hold_what_would_take_them_along() -> None:
         found = apply(context, [pin, call])
         assert not found.is_changed
         assert [(rejected.edit, rejected.why) for rejected in found.rejected] == [
-            (call, "its call or answer is pinned")
+            (call, "its call or result is pinned")
         ]
     mine = make(DROP, [of(context, "found")])
     assert len(apply(context, [mine, pin]).dropped) == 3
