@@ -121,9 +121,9 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report by this model.
+        """Tokens before everything recorded, from the thread's first report.
 
-        0 while unknown.
+        0 before it, and for models that came into the thread later.
         """
         return self._lengths_of(call).front
 

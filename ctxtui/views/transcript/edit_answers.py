@@ -84,8 +84,9 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
         word = "left out" if staged.edits[0].kind == TRANSPLANT else "unchanged"
         spans.append(Span(f"; {staged.unchanged:,} {word}: {staged.reason}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
-        spans += [Span("  ^s", "accent bold"), Span(" lets a model write it", "dim")] if staged.keyed else []
-        spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
+        by_model = [Span("  ^s", "accent bold"), Span(" lets a model write it; ", "dim")]
+        spans += by_model if staged.keyed else [Span("  no model; ", "dim")]
+        spans += [Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 
 
