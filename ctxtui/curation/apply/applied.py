@@ -53,11 +53,12 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion: `text`, a `block` moved from position `origin`, or the `items` of whole messages.
+    """A requested insertion: `text`, a moved `block`, or the `items` of whole messages.
 
-    `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
-    of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
-    message remains, the insertion becomes a part of that message. `mark` is the mark of its blocks (see `Place`).
+    `origin` is the position of a moved block. `at` is the raw position that it should precede, or `insertion.FRONT` or
+    `insertion.SYSTEM`. `inside` is the range of positions that it replaces (None: it replaces nothing). If the range is
+    within one message and a part of that message remains, the insertion becomes a part of that message. `mark` is the
+    mark of its blocks (see `Place`).
     """
 
     at: int

@@ -112,7 +112,7 @@ def _add_changes(
 
 
 def _current_block(context: Context, requests: RequestedFates, position: int) -> Block | None:
-    """The block of `position` after the requests so far, also if it is moved; None if it is removed."""
+    """The block of `position` after the requests so far, wherever it is; None: removed."""
     moved = requests.moved_block(position)
     return moved or requests.fate.get(position, (context.items[position].block,))[0]
 
