@@ -60,7 +60,7 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
 
     - `level`: the masking level from which the rule applies.
     - `keep`: the group of the pattern that stays before the mask; 0: none.
-    - `holds`: texts of which every match contains one, for a fast search; (): unknown.
+    - `holds`: every match contains one of these texts, for a fast search; (): unknown.
     - `fold`: whether the pattern ignores case; then `holds` are in lower case.
     - `check`: the name of a further test of matches (`CHECKS`); "" for none.
     - `source`: where the format is documented.

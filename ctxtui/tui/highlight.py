@@ -1,4 +1,4 @@
-"""Syntax highlighting, lexed only as far as it is shown. Pygments is imported on first use."""
+"""Syntax highlighting; only the shown part is lexed. Pygments is imported on first use."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.edit import Edit, make
-from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, REPLACE, TRUNCATE
+from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, PIN, REPLACE, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -321,3 +321,44 @@ def test_a_move_takes_the_block_as_earlier_edits_left_it(to: str) -> None:
     ]
     assert sent(moved, replaced).count("nothing of it") == 1 and "the secret" not in sent(moved, replaced)
     assert sent(moved, make(MOVE, [target], {"to": "end"})).count("the secret") == 1
+
+
+def test_a_rejected_edit_leaves_the_edits_before_it_in_force() -> None:
+    context = of(
+        message("user", block.text("go")),
+        message("assistant", block.text("the last answer")),
+        message("user", block.text("the secret")),
+    )
+    target = context.target(at(context, "the secret"))
+    pin = make(PIN, [context.target(at(context, "the last answer"))])
+    replaced = make(REPLACE, [target], {"text": "nothing of it"})
+    moved, dropped = make(MOVE, [target], {"to": "system"}), make(DROP, [target])
+    for later in ([moved], [dropped], [moved, dropped], [dropped, make(DROP, [target], id="again")]):
+        applied = apply(context, [pin, replaced, *later])
+        assert (
+            later[-1] in [one.edit for one in applied.rejected] and [one.edit for one in applied.items][-1] == replaced
+        )
+        assert "nothing of it" in str(applied.sent) and "the secret" not in str(applied.sent)
+
+
+def test_a_rejected_summary_leaves_the_one_that_it_covered_in_force() -> None:
+    thought = block.make("thinking", {"type": "thinking", "thinking": "so", "signature": "s"})
+    answer = message("assistant", thought, use("t1", "Read", file_path="a.py"))
+    context = of(message("user", block.text("the secret")), answer, message("user", result("t1", "ok")))
+    first, thinking = context.target(at(context, "the secret")), context.target(at(context, '"so"'))
+    inner = make(SUMMARIZE, [first], {"text": "in short"})
+    outer = make(SUMMARIZE, [first, thinking], {"text": "shorter"})
+    applied = apply(context, [inner, outer])
+    assert [one.edit for one in applied.rejected] == [outer]
+    assert "in short" in str(applied.sent) and "the secret" not in str(applied.sent)
+    applied = apply(context, [inner, outer, make(DROP, [first])])
+    assert [one.edit for one in applied.rejected] == [outer] and not {"in short", "the secret"} & {str(applied.sent)}
+
+
+def test_a_moved_text_can_be_moved_back() -> None:
+    context = of(
+        message("user", block.text("go")), message("assistant", block.text("b")), message("user", block.text("c"))
+    )
+    target = context.target(at(context, '"c"'))
+    applied = apply(context, [make(MOVE, [target], {"to": to}) for to in ("system", "end")])
+    assert not applied.rejected and applied.sent[-1].block == block.text("c")

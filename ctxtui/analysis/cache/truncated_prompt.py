@@ -75,7 +75,7 @@ FIXES: Final = {
 
 
 def fix_for(kind: str, sent: int) -> str:
-    """Fix for a server of `kind`: a window with room for prompts of `sent` tokens.
+    """Fix for a server of `kind`: a window that holds prompts of `sent` tokens.
 
     The window is a power of two.
     """

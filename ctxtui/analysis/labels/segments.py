@@ -104,8 +104,8 @@ def segment_features(segments: Sequence[Segment], whole: Features, category: int
     They add up to those of the `whole` block. Features that are not text go to the first segment of the block's own
     category.
     """
-    keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
-    return split_features(whole, [segment.weight for segment in segments], keeper)
+    fixed_part = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
+    return split_features(whole, [segment.weight for segment in segments], fixed_part)
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
@@ -120,18 +120,18 @@ _TEXT_FEATURES: Final = frozenset({"text", "result", "json", "tools", "symbols",
 """Features that grow with the text; every other one (an image, a tool call) belongs to one segment."""
 
 
-def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -> list[Features]:
+def split_features(whole: Features, weights: Sequence[float], fixed_part: int = 0) -> list[Features]:
     """Split `whole` in proportion to `weights` (tokens of each segment's text, by any count).
 
     Parts are whole numbers if `whole` is: they are differences of rounded running sums, so that they add up in
-    any order. Features that do not grow with the text go to part `keeper`.
+    any order. Features that do not grow with the text go to part `fixed_part`.
     """
     total = sum(weights)
     running = [so_far / total if total else 1.0 for so_far in accumulate(weights)]
     columns = [
         _spread_by_share(amount, running)
         if name in _TEXT_FEATURES
-        else [amount if n == keeper else 0.0 for n in range(len(weights))]
+        else [amount if n == fixed_part else 0.0 for n in range(len(weights))]
         for name, amount in zip(Features._fields, whole, strict=True)
     ]
     return [Features(*row) for row in zip(*columns, strict=True)]

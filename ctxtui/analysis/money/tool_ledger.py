@@ -22,7 +22,7 @@ MIN_RARE_RATIO: Final = 100
 
 
 class SessionTool(Struct, frozen=True, kw_only=True):
-    """A tool in one session, as far as its calls are counted.
+    """A tool in one session, by the calls that are counted.
 
     - `carried`, `called`: number of calls with its definition, and of uses.
     - `last`: the last use (Unix seconds; 0: never or not recorded).

@@ -131,7 +131,8 @@ def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position
     message = context.message_at(position)
     movable = is_user_text and message is not None and context.reading(position).text.strip()
     why = "" if movable else "only the user's texts can be moved"
-    if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
+    is_moved = requests.moved_block(position) is not None
+    if message is not None and not is_moved and _is_in_place(context, message, edit.params.get("to", "system")):
         why = why or "it is already there"
     if _current_block(context, requests, position) is None:
         why = REMOVED
@@ -147,9 +148,10 @@ def _is_in_place(context: Context, message: Message, to: object) -> bool:
 def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, position: int) -> bool:
     """Request the block that `edit` makes of the one at `position`; returns whether it differs."""
     block = context.items[position].block
+    if edit.kind == REPLACE:
+        requests.cancel_move(position)
     before = requests.fate[position][0] if position in requests.fate else block
     if before is None and edit.kind == REPLACE:
-        requests.cancel_move(position)
         before = block
     if before is None:
         if requests.moved_block(position) is not None:

@@ -190,9 +190,28 @@ class RequestedFates(Struct, kw_only=True):
     pinned: set[int] = field(default_factory=set)
     without_target: list[EditWithoutTarget] = field(default_factory=list)
     rejected: list[RejectedEdit] = field(default_factory=list)
+    _earlier: dict[int, list[tuple[Block | None, Edit]]] = field(default_factory=dict)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
+        if position in self.fate:
+            self._earlier.setdefault(position, []).append(self.fate[position])
         self.fate[position] = block, edit
+
+    def _withdraw(self, position: int) -> Edit:
+        """Withdraw the last request for `position`. The one before it is in force again."""
+        _, edit = self.fate.pop(position)
+        if earlier := self._earlier.get(position):
+            self.fate[position] = earlier.pop()
+        return edit
+
+    @property
+    def insertions(self) -> list[Insertion]:
+        """All but summaries whose blocks all went into a later edit (a summary of summaries)."""
+        edit_ids = {edit.id for _, edit in self.fate.values()}
+        return [i for i in self.new if not i.edit.spec.replaces_blocks or i.edit.id in edit_ids]
+
+    def is_removed(self, position: int) -> bool:
+        return position in self.fate and self.fate[position][0] is None
 
     def moved_block(self, position: int) -> Block | None:
         """The block that an earlier edit moves from `position`; None if none does."""
@@ -201,17 +220,20 @@ class RequestedFates(Struct, kw_only=True):
     def cancel_move(self, position: int) -> None:
         if self.moved_block(position) is not None:
             self.new = [insertion for insertion in self.new if insertion.origin != position]
-            del self.fate[position]
+            self._withdraw(position)
 
     def reject(self, position: int, why: str) -> None:
-        """Cancel the request for `position`; an edit that also inserts is rejected as a whole."""
-        _, edit = self.fate.pop(position)
+        """Reject the last request for `position`; an edit that also inserts is rejected as a whole."""
+        edit = self._withdraw(position)
         self.rejected.append(RejectedEdit(edit, position, why))
         if edit.spec.adds and edit.spec.takes_away:
             self.cancel(edit)
 
     def cancel(self, edit: Edit) -> None:
-        self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
+        for earlier in self._earlier.values():
+            earlier[:] = [request for request in earlier if request[1].id != edit.id]
+        for position in [p for p, (_, last) in self.fate.items() if last.id == edit.id]:
+            self._withdraw(position)
         self.new = [insertion for insertion in self.new if insertion.edit.id != edit.id]
 
 
@@ -221,14 +243,14 @@ def keep_tools(context: Context, requests: RequestedFates) -> None:
     If all tools would be removed from a context with calls and results, the removal of the last one is rejected.
     """
     tools = context.tools
-    removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
+    removed_tools = [p for p in tools if requests.is_removed(p)]
     if not removed_tools:
         return
     forced = _forced_tool(context.params.get("tool_choice"))
     for position in removed_tools:
-        if forced and context.reading(position).name == forced:
+        while forced and context.reading(position).name == forced and requests.is_removed(position):
             requests.reject(position, FORCED)
-    if context.partners and all(p in requests.fate and requests.fate[p][0] is None for p in tools):
+    while context.partners and all(map(requests.is_removed, tools)):
         requests.reject(tools[-1], LAST_TOOL)
 
 
@@ -256,7 +278,6 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
     Those that clash are rejected one by one, or all if that does not help.
     """
     keep_tools(context, requests)
-    _cancel_covered_summaries(requests)
     while True:
         closed = _close_and_place(context, requests, rules)
         clash = closed.unsettled or _find_pin_clash(requests, closed.closure, pinned)
@@ -276,16 +297,6 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
                 pinned=pinned,
                 length=len(context),
             )
-
-
-def _cancel_covered_summaries(requests: RequestedFates) -> None:
-    """Cancel a summary whose blocks all went into a later edit (a summary of summaries)."""
-    edit_ids = {edit.id for _, edit in requests.fate.values()}
-    requests.new = [
-        insertion
-        for insertion in requests.new
-        if not insertion.edit.spec.replaces_blocks or insertion.edit.id in edit_ids
-    ]
 
 
 class _Closed(NamedTuple):
@@ -312,12 +323,12 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
     for _ in range(_MAX_ROUNDS):
         closure = Closure(context, rules, user_inserts)
         closure.remove(removed)
-        inserts = _place_insertions(context, requests.new, closure, rules)
+        inserts = _place_insertions(context, requests.insertions, closure, rules)
         broken = binding_break(context, requests.fate, closure, inserts) if rules.binds_thinking else None
         if broken is not None and not rules.drops_blocks:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
-            inserts = _place_insertions(context, requests.new, closure, rules)
+            inserts = _place_insertions(context, requests.insertions, closure, rules)
         now = frozenset(insert.position for insert in inserts if _ends_with_user(insert))
         if now == user_inserts or not closure.depends_on_inserts:
             return _Closed(closure, inserts, broken)
@@ -405,7 +416,7 @@ def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozense
 
 def _reject_all(requests: RequestedFates, why: str) -> tuple[RejectedEdit, ...]:
     edits = {edit.id: edit for _, edit in requests.fate.values()} | {
-        insertion.edit.id: insertion.edit for insertion in requests.new
+        insertion.edit.id: insertion.edit for insertion in requests.insertions
     }
     return (*requests.rejected, *(RejectedEdit(edit, -1, why) for edit in edits.values()))
 

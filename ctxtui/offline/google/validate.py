@@ -87,7 +87,7 @@ def to_camel_case(value: Json) -> Json:
 
 
 def as_entries(value: Json) -> list[Json]:
-    """The entries of a repeated field: a list, or a single object."""
+    """The entries of a repeated field; a single one may be given without a list."""
     return [value] if isinstance(value, dict) else as_list(value)
 
 

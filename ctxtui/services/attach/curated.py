@@ -163,7 +163,7 @@ class AppliedEdits(Struct):
             self.read("", MAIN)
 
     def may_have_unnamed(self) -> bool:
-        """Whether a session whose client sends no id may have edits, as far as is known in memory."""
+        """Whether a session whose client sends no id may have edits, judged without reading."""
         snapshot = self._snapshot
         return self._stamps() != snapshot.stamps or any(
             edited_id.startswith((TALK, OTHER)) for edited_id in snapshot.edited

@@ -61,7 +61,7 @@ class InProcessRecording:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of recording, as far as known."""
+        """Known problems of recording."""
         return [*(self.recorder.troubles if self.recorder is not None else ()), *self._faults]
 
     def flush(self, seconds: float = 5.0) -> bool:

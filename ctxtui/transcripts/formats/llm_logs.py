@@ -201,7 +201,7 @@ class _MessageStore:
         return _convert_attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
     def _join_pieces(self, pieces: Json) -> str:
-        """Join a text stored in pieces, some of which are fragments shared with other texts."""
+        """Join a text stored in pieces, also in fragments that other texts share."""
         return "".join(
             as_str(piece["literal"]) if "literal" in piece else self._fragments.get(_as_key(piece.get("fragment")), "")
             for piece in map(as_dict, as_list(pieces))

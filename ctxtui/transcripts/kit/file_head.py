@@ -59,7 +59,7 @@ def _parse_values(head: bytes, limit: int) -> list[Json]:
 
 
 def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
-    """List the objects among the first `limit` values in `head`; a list stands for its items."""
+    """List the objects among the first `limit` values in `head`; of a list, its items."""
     flat = [item for value in parse_values(head, limit) for item in (value if isinstance(value, list) else [value])]
     return [item for item in flat[:limit] if isinstance(item, dict)]
 

@@ -59,7 +59,7 @@ class CallSpent(NamedTuple):
     - `partial`: the answer is not reported in full.
     - `copied`: ctxtui wrote it here, but it was made in another session.
     - `unpriced`: it has a report, but no price for all or part of it.
-    - `calls`: the number of calls it stands for (`Call.count`).
+    - `calls`: the number of calls that it sums up (`Call.count`).
     """
 
     id: str

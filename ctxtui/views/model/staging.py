@@ -52,7 +52,7 @@ class InsertedBlock:
 
 @dataclass(frozen=True)
 class Staging:
-    """The context of `scene` under its edits, as far as it is counted.
+    """The context of `scene` under its edits.
 
     - `edits`: the staged ones; `marked`: nodes marked by the user.
     - `head`: the end of the next request's context.

@@ -73,7 +73,7 @@ def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) 
 
 
 def _is_system_allowed(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
-    """Whether a system message is allowed between two messages, either of which may be missing."""
+    """Whether a system message is allowed between two messages; either may be missing."""
     served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
     has_user_before = served or any(m["role"] == USER for m in before)
     return has_user_before and all(m["role"] == ASSISTANT for m in after)

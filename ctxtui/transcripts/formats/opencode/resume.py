@@ -163,7 +163,7 @@ class _ImportMessage(ResumeEntry):
             parts[place] = {**ids, "type": "text", "text": read_block_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
-        """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
+        """Set estimated tokens; without `input_tokens` they are zeros, as without a report."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None

@@ -72,7 +72,7 @@ def is_call(span: OtelSpan) -> bool:
 
 
 class _SpanContent(Struct, frozen=True):
-    """The request's and the answer's items, as far as attributes and events hold them.
+    """The request's and the answer's items that attributes and events hold.
 
     `follows` is the id of the previous answer that the request names, `response` that of this answer ("": none).
     `skeleton` is that of the provider's own JSON of the request; None if it is not recorded or names no model.

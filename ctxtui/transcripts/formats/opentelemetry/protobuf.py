@@ -106,7 +106,7 @@ def _decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None
 
 
 def _split_messages(data: bytes) -> Iterator[bytes]:
-    """Yield the messages, each after its length; the last one as far as it goes."""
+    """Yield the messages, each after its length; the last one may be cut."""
     offset = 0
     while offset < len(data):
         if offset + _LENGTH.size > len(data):

@@ -174,7 +174,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return view.table_for_rows(rows, self.by.replace("-", " "), time.time())
 
     def title_suffix(self, rows: Sequence[StatRow]) -> Spans:
-        """Return totals, the open window of five hours, and the week, as far as they fit."""
+        """Return totals, the open window of five hours, and the week, without what does not fit."""
         if self._last is None:
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
