@@ -119,6 +119,12 @@ def test_where_opencode_reads_its_configuration(tmp_path: Path, file: str) -> No
     assert program_of(["opencode"]).upstreams(env, str(work))["anthropic"] == "http://mine/v1"
 
 
+def test_a_banner_of_slashes_in_a_file_of_opencode_is_a_comment(tmp_path: Path) -> None:
+    ruled = '{"model": "m", %s\n"provider": {"openai": {"options": {"baseURL": "http://mine"}}}}' % ("/" * 200)
+    (tmp_path / "opencode.json").write_text(ruled)
+    assert program_of(["opencode"]).upstreams({"HOME": str(tmp_path)}, str(tmp_path))["openai"] == "http://mine"
+
+
 @pytest.mark.parametrize("odd", ['model_providers = ["a"]', 'model_provider = ["a"]\n[model_providers.a]'])
 def test_odd_settings_of_codex_set_nothing(tmp_path: Path, odd: str) -> None:
     (tmp_path / "config.toml").write_text(odd)

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.core.call import SUM
+from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.usage import Usage
 from ctxtui.store.store import Store
@@ -79,6 +80,16 @@ def test_a_record_that_sums_up_calls_is_no_peak(store: Store) -> None:
     store.import_session(session, FILE)
     ((peak, input_),) = query(store, "SELECT peak, input FROM sessions")
     assert peak < 999 and input_ > 9_999
+
+
+def test_a_record_may_have_numbers_that_are_no_json(store: Store) -> None:
+    session = talk(3)
+    last = session.calls["msg_session-1_3"]
+    session.calls[last.id] = replace(last, extra={"score": Number("NaN")})
+    store.import_session(session, FILE)
+    assert query(store, "SELECT peak FROM sessions") == [(313,)]
+    (id_,) = (row.id for row in store.sessions())
+    assert store.load(id_).calls[last.id].extra == {"score": Number("NaN")}
 
 
 def test_deleting_collects_only_what_nothing_else_holds(store: Store) -> None:

@@ -142,6 +142,13 @@ def test_an_exception_is_the_answers_error() -> None:
     assert (found.response.error, found.response.complete) == ("throttlingException: Too many tokens", False)
 
 
+def test_a_tools_whole_input_stays() -> None:
+    start = {"toolUse": {"toolUseId": "t1", "name": "read", "input": {"path": "a.txt"}}}
+    stream = amazon.event("contentBlockStart", {"contentBlockIndex": 0, "start": start})
+    found = decode(Exchange(b'{"messages":[]}', stream, url=CONVERSE_URL, status=200))
+    assert found is not None and found.response.items[-1].block.member("input") == {"path": "a.txt"}
+
+
 def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
     documents: list[Any] = [
         {"format": "pdf", "name": "d", "source": {"bytes": "JVBERg=="}},

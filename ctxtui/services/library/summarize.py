@@ -21,8 +21,9 @@ from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_b
 from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, thread_side
 from ctxtui.analysis.session_events import CallEvent, list_events, summarize_thread
+from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
+from ctxtui.core.call import Call, EpochStart, Fidelity, count_calls, paid_id
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
@@ -52,7 +53,7 @@ from ctxtui.views.model.session_summary import (
 from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
-Terms = Callable[[Call], Rates | None]
+FindRates = Callable[[Call], Rates | None]
 """The rates that apply to a call; None: unknown."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
@@ -64,19 +65,19 @@ def complete_summary(
     loaded: Loaded,
     book: Book,
     price: Price,
-    terms: Terms,
+    rates: FindRates,
     usable_share: float,
     logs: Mapping[str, Sequence[Edit]] | None = None,
 ) -> SessionSummary:
     """Complete `summary` with the figures of a recording that is read and counted whole.
 
-    `logs` are the edits of each thread if the session is stored.
+    `logs` are the edits by thread of a stored session, `usable_share` is the share of the window to fill.
     """
     session = loaded.session
     chosen = choose_call(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
+    misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, rates), session)
     copy_sentence = _describe_copy(session)
     basic = replace(
         _with_recording_data(summary, loaded),
@@ -93,10 +94,7 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls.
-
-    The recording may be read for usage alone (`recordings/open.load_usage`).
-    """
+    """Complete `summary` with the usage of its calls; no contexts are needed (`recordings/open.load_usage`)."""
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -140,7 +138,7 @@ def _recording_advice(session: Session, source: str) -> str:
     variable = requests_variable(source, version)
     if not variable or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
-    return f"{variable}=file:DIR keeps its requests; {version} records none"
+    return f"{variable}=file:DIR records requests; {version} alone does not"
 
 
 def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
@@ -219,7 +217,7 @@ def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
     """The amounts that a call adds to the totals.
 
-    Its model, start, thread, side and events are left at their defaults.
+    Model, start, thread, side and events are left at their defaults.
     """
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
@@ -240,7 +238,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
     """The amounts that each call adds to the totals, with the data of its session.
 
-    Its model is the index in ``summary.models`` (-1: unknown).
+    `model` is the index in ``summary.models`` (-1: unknown).
     """
     index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
@@ -268,7 +266,7 @@ class _EventsByCall:
             skills = call_skills(book.session, thread)
             for number, (call, skill) in enumerate(zip(calls, skills, strict=True), 1):
                 self._number[call.id], self._skill[call.id] = number, skill
-                if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
+                if number > 1 and call.epoch.start is EpochStart.COMPACTION and call.epoch != calls[number - 2].epoch:
                     self._compacted.add(call.id)
 
     def add_events(self, call: Call, spent: CallSpent) -> CallSpent:
@@ -323,7 +321,7 @@ def _find_last_answer(session: Session, head: int) -> str:
     tree = session.tree
     while head:
         node = tree[head]
-        if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
+        if CATEGORIES[node.category] == "assistant" and node.block.kind != HEADER and (text := read(node.block).text):
             return text[:MAX_EXCERPT_CHARS]
         head = node.parent
     return ""

@@ -48,10 +48,10 @@ class OfferedText(Struct, frozen=True):
     arguments: tuple[str, ...] = ()
 
 
-def model_name(server: str, tool: str) -> str:
-    """The name for the model (``mcp__server__tool``), in characters that every provider accepts.
+def make_tool_name(server: str, tool: str) -> str:
+    """Make a tool's name for the model: ``mcp__server__tool``.
 
-    Six digits of a digest follow where this form alone would not tell two tools apart.
+    If that is ambiguous, too long, or has characters that a provider refuses, six digits of a digest follow.
     """
     full = f"mcp__{server}__{tool}"
     name = _NOT_IN_NAMES.sub("_", full)
@@ -65,7 +65,7 @@ def convert_tools(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...
     """Convert the tools that `server` lists. The first of two with the same name wins."""
     tools: dict[str, OfferedTool] = {}
     for tool in listed:
-        name = model_name(server, tool.name)
+        name = make_tool_name(server, tool.name)
         definition = {
             "name": name,
             "description": tool.description or tool.title or "",
@@ -92,9 +92,9 @@ def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
 
 
 def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
-    """Convert a tool result to text, and to images if the model can read them (`sees`).
+    """Convert a tool result to text, and to images if they are sent to the model (`sees`).
 
-    What is left out is named in the text. Structured content is used only if there is nothing else.
+    Parts that are left out are named in the text. Structured content is used only if there is nothing else.
     """
     parts: list[str] = []
     images: list[ResultImage] = []
@@ -104,14 +104,14 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
             continue
         image, description = _convert_image(str(getattr(part, "data", "")), sees=sees)
         images += [image] if image is not None else []
-        parts.append(f"[image {len(images)}: {description}]" if image is not None else f"[image, {description}]")
+        parts.append(f"[image, {description}]" if image is None else f"[image {len(images)}: {description}]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return shorten("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
 
 
 def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
-    """An image for the model (None: it cannot read this one), and a description."""
+    """The image for the model, and a description; None and the reason if it is not sent."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
@@ -119,11 +119,11 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
     file = make_file_block(raw)
     size = f"{len(raw):,} bytes"
     if file.kind != IMAGE or file.size is None:
-        return None, f"{size}: not passed on to the model: not an image format that models read"
+        return None, f"{size}, not passed on to the model: not an image format that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
     trouble = image_fault(file) if sees else "the setting mcp_images is off, or auto with a local model"
     if trouble:
-        return None, f"{description}: not passed on to the model: {trouble}"
+        return None, f"{description}, not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description
 
 
@@ -136,7 +136,7 @@ def _convert_part(part: object) -> str:
     if kind == "resource_link":
         return f"[{getattr(part, 'uri', '')}: {getattr(part, 'description', None) or getattr(part, 'name', '')}]"
     data, mime = str(getattr(part, "data", "")), getattr(part, "mime_type", kind)
-    return f"[{mime}, {len(data) * 3 // 4:,} bytes: not passed on to the model]"
+    return f"[{mime}, {len(data) * 3 // 4:,} bytes, not passed on to the model]"
 
 
 def resource_text(contents: Sequence[object]) -> str:
@@ -145,6 +145,6 @@ def resource_text(contents: Sequence[object]) -> str:
         text = getattr(part, "text", None)
         if text is None:
             size = len(str(getattr(part, "blob", ""))) * 3 // 4
-            text = f"[{getattr(part, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
+            text = f"[{getattr(part, 'mime_type', None) or 'binary'}, {size:,} bytes, not passed on to the model]"
         texts.append(str(text))
     return "\n".join(texts)

@@ -12,15 +12,15 @@ from ctxtui.project.named import find_mentions
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _MAX_FILE_BYTES: Final = 200_000
 _MAX_DEPTH: Final = 5
-"""Of named files; those at this depth name no further ones."""
+"""Levels of files that other files name; those of the last name no further ones."""
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path in the repository.
+    """Read the instructions that apply in `cwd`, by path in the repository (without one: in `cwd`).
 
     The root's come first, those of `cwd` last; without a repository only those of `cwd`. Each is followed by the files
-    that it names with ``@`` and a path relative to it, unless these are private (`is_private`). Links, files above
-    `_MAX_FILE_BYTES` and files outside of the repository are not read. Of equal texts the first is kept.
+    that it names with ``@`` and a path relative to its folder, unless these are private (`is_private`). Links, empty
+    files, files above `_MAX_FILE_BYTES` and files outside of the repository are not read, nor is an equal text twice.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
@@ -35,8 +35,9 @@ def read_instructions(cwd: Path) -> dict[str, str]:
 def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None:
     try:
         real = place.resolve(strict=True)
+        # A link may point outside of the repository.
         if real != place or top not in real.parents or not real.is_file() or real.stat().st_size > _MAX_FILE_BYTES:
-            return  # a link may point outside of the repository
+            return
         text = real.read_text(encoding="utf-8", errors="replace").strip()
     except (OSError, RuntimeError, ValueError):
         return
@@ -44,7 +45,7 @@ def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None
     if not text or path in texts or text in texts.values() or (depth and is_private(path)):
         return
     texts[path] = text
-    for names in find_mentions(text) if depth < _MAX_DEPTH else ():
-        for name in names:
-            if not name.startswith(("/", "~")):
-                _add_file(Path(os.path.normpath(place.parent / name)), top, texts, depth + 1)
+    for spellings in find_mentions(text) if depth < _MAX_DEPTH else ():
+        for spelling in spellings:
+            if not spelling.startswith(("/", "~")):
+                _add_file(Path(os.path.normpath(place.parent / spelling)), top, texts, depth + 1)

@@ -23,7 +23,7 @@ from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.registry import Format
 
 _MAX_FILES: Final = 400
-"""Files to open: those with likely names first, then the newest."""
+"""Recordings to open at most: those with a likely name first, then the newest."""
 _MAX_DEPTH: Final = 6
 """Levels of folders below the named one."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
@@ -32,19 +32,20 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
     """Find the recordings in `folder` or below, newest first.
 
-    It searches up to six levels, and opens the 400 likeliest files.
+    It skips hidden entries, `_SKIPPED_FOLDERS` and subagents' files; `_MAX_DEPTH` and `_MAX_FILES` limit it.
 
-    - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
-    - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
-      does not disable.
+    - `folder` may be a database: then its main sessions are returned, or the file itself if it has none.
+    - If the folder holds no recording, the sessions that ran in or below it are returned, of clients that the setting
+      `clients` does not disable.
 
-    Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be listed.
+    Raises `NotFound` if nothing is found, `Unreadable` if the folder or the database cannot be read.
     """
     if is_database(folder):
         return [address_of(folder, session.id) for session in list_roots(folder)] or [folder]
     _check_listable(folder)
     recordings = _without_companions([session for path in _files_to_open(folder) for session in _recordings_at(path)])
     if not recordings and is_body_folder(folder):
+        # Their transcripts are in the folder's parent.
         recordings = list_body_recordings(folder, near=False)
     if not recordings:
         place = folder.resolve()
@@ -59,9 +60,9 @@ def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> l
 
 
 def expand_names(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
-    """Replace each folder or database in `names` by its recordings, sorted by name.
+    """Replace each folder or database in `names` by its recordings, sorted by path.
 
-    Takes and raises what `find_in_folder` does.
+    Other names stay. Takes and raises what `find_in_folder` does.
     """
     expanded: list[str] = []
     for name in names:
@@ -96,22 +97,18 @@ def _files_to_open(folder: Path) -> list[Path]:
 
 
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below.
-
-    A folder that is one recording is yielded itself, not its files.
-    """
+    """Yield the files in `folder` and below; a folder that is one recording, or of bodies, instead of its files."""
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:
-        # The folder is listed instead of its bodies; its other files are listed as usual.
         yield folder
         entries = [entry for entry in entries if entry.name != INDEX and not is_body(entry.name)]
     names = [entry.name for entry in entries if is_file(entry)]
     if is_job(names) and WHOLE in names:
-        # It contains everything that the other files do.
+        # `WHOLE` contains everything that the other files do.
         yield os.path.join(folder, WHOLE)
         return
-    if is_multi_file(os.path.basename(os.path.abspath(folder)), names):
+    if not bodies and is_multi_file(os.path.basename(os.path.abspath(folder)), names):
         yield folder
         return
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Computes reports on a whole session in child processes: they take longer than a frame."""
+"""Reports on a whole session, computed in a child process because they take longer than a frame."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
 
 T = TypeVar("T")
-Made = TypeVar("Made", covariant=True)
 
 
-class Report(Struct, Generic[Made], frozen=True):
+class Report(Struct, Generic[T], frozen=True):
     """A kind of report on a whole session.
 
-    - `work`: makes it, given the open session, its location, the settings, and `about`.
-    - `about`: what the kind needs besides: for growth a thread ("": the main one), for findings see `findings_report`.
-    - `activity`, `way_out`: what it was doing and what to do instead, for the error if the process ends.
+    - `work`: computes it from the open session, its location, the settings and `about`.
+    - `about`: for growth a thread ("": the main one, or the first with calls), for findings see `findings_report`.
+    - `activity`, `way_out`: what the process does, and what to do instead, for the error if it ends.
     """
 
     name: str
-    work: Callable[[Loaded, Named, Settings, str], Made]
+    work: Callable[[Loaded, Named, Settings, str], T]
     activity: str
     way_out: str
     about: str = ""
@@ -82,22 +81,18 @@ GROWTH: Final = Report("growth", _report_growth, "measures growth", "`ctxtui gro
 FINDINGS: Final = Report(
     "findings", _report_findings, "looks for findings", "`ctxtui findings` lists them without the screen"
 )
-"""`findings_report` sets what it is about."""
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on the findings of `thread` up to call `number` (from 1).
-
-    `edits` are those of its log.
-    """
+    """The report on findings of `thread` up to call `number` (from 1), under the `edits` of its log."""
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
 def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings) -> T:
-    """Compute a report on the session `name`, or in this process on `loaded` if it is given.
+    """Compute a report on the session `name` in a child process; in this process if it is `loaded`.
 
-    Raises `CtxtuiError` if the session cannot be read.
+    Raises `CtxtuiError` if the session cannot be read, lacks the thread or call, or if the process ends.
     """
     if loaded is not None:
         return kind.work(loaded, Named(), settings, kind.about)

@@ -73,7 +73,7 @@ UPDATE sessions SET
   threads = (SELECT count(*) FROM threads WHERE session = :session),
   started = (SELECT min(coalesce(started, ended)) {_OF}),
   ended = (SELECT max(coalesce(ended, started)) {_OF}),
-  peak = (SELECT max({_TOTAL}) {_OF} AND json_extract(extra, '$.{SUM}') IS NULL),
+  peak = (SELECT max({_TOTAL}) {_OF} AND CASE WHEN json_valid(extra) THEN json_extract(extra, '$.{SUM}') END IS NULL),
   input = (SELECT sum({_TOTAL}) {_OF}),
   cache_read = (SELECT sum(cache_read) {_OF}),
   output = (SELECT sum(output) {_OF}),

@@ -16,6 +16,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.http_exchange.decode import COHERE, decode_stream
 from ctxtui.transcripts.kit.readers import parse_json, whole_reader
+from ctxtui.transcripts.kit.records import BOM
 from ctxtui.wire import sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.request import Response
@@ -34,8 +35,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _is_json_stream(head: bytes) -> bool:
-    """Whether a file begins with an event as JSON, in a list or on a line."""
+    """Whether a file begins with an event as JSON, in a list or on a line, without a request."""
     first = next(iter(file_head.parse_records(head)), {})
+    if first.keys() & {"request", "messages", "contents", "input"}:
+        return False
     if get_path(first, "done") is True or "finishReason" in as_dict(get_path(first, "candidates", 0)):
         return False
     return bool(_dialect_of(ServerEvent("", canonical.dump_text(first))))
@@ -45,7 +48,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     all_events: list[Event] = [Described(source=NAME)]
     ids = Ids()
     skipped = None
-    if data.lstrip()[:1] == b"[":
+    if data.removeprefix(BOM).lstrip()[:1] == b"[":
         chunks, skipped = parse_json(data)
         events = [ServerEvent("", canonical.dump_text(chunk)) for chunk in as_list(chunks)]
     else:
@@ -117,7 +120,7 @@ def _dialect_of(event: ServerEvent) -> str:
         return COHERE
     if "candidates" in value:
         return GOOGLE
-    if "done" in value and isinstance(value.get("message"), dict):
+    if {"model", "done"} <= value.keys() and isinstance(value.get("message"), dict):
         return OLLAMA
     chunk = as_str(value.get("object")) == "chat.completion.chunk" or "delta" in as_dict(get_path(value, "choices", 0))
     return CHAT if chunk else ""

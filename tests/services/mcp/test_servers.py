@@ -24,7 +24,7 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.mcp_servers import McpServer, load_servers, parse_server
 from ctxtui.services.mcp import connection, server_pool
 from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
-from ctxtui.services.mcp.offered import model_name
+from ctxtui.services.mcp.offered import make_tool_name
 from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.wire.speech import ResultImage
 from tests.services.mcp.small_server import app, png
@@ -141,7 +141,7 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
         "a picture:",
         f"[image 1: image/png, 3 x 2, {len(png(3))} bytes]",
         "and no picture:",
-        "[image, 4 bytes: not passed on to the model: not an image format that models read]",
+        "[image, 4 bytes, not passed on to the model: not an image format that models read]",
     ]
     wide = await pool.run(call("picture", wide=8001))
     assert not wide.images and "8001 x 2 pixels: at most 8,000 are taken" in wide.text
@@ -328,10 +328,10 @@ def test_no_two_tools_are_offered_under_one_name() -> None:
         ("a b", "x"), ("a_b", "x"), ("a.b", "x"), ("s", "x.y"), ("s", "x_y"), ("s", "x y"), ("a", "b__c"),
         ("a__b", "c"), ("a_", "b"), ("a", "_b"), ("server", "t" * 90), ("server", "t" * 91),
     ]  # fmt: skip
-    names = [model_name(server, tool) for server, tool in tools]
+    names = [make_tool_name(server, tool) for server, tool in tools]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names)
-    assert model_name("my-server", "read_file") == "mcp__my-server__read_file"
+    assert make_tool_name("my-server", "read_file") == "mcp__my-server__read_file"
     assert names[0].startswith("mcp__a_b__x_") and names[1] == "mcp__a_b__x"
 
 

@@ -113,6 +113,8 @@ def test_a_list_has_one_session_for_a_folder_of_bodies(tmp_path: Path) -> None:
     case = body_case()
     folder = write_bodies(tmp_path / "logs" / "bodies", case)
     assert find_in_folder(tmp_path / "logs") == [folder]
+    (folder / "1-prompt.txt").write_text("a job's")
+    assert find_in_folder(tmp_path / "logs") == [folder]
     path = write_transcript(tmp_path / "logs", case)
     assert find_in_folder(tmp_path / "logs") == [path]
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from ctxtui.core.block_content import read as content
 from ctxtui.core.call import Fidelity
+from ctxtui.transcripts.formats import event_stream
 from tests.cases import wire_traffic as cases
 from tests.corpus import corpus_params
 from tests.transcripts.reading import calls, corpus_session, form_of, law_2, read, read_with, survives_cuts
@@ -120,3 +122,29 @@ def test_events_may_be_saved_as_json(stream: str, is_list: bool) -> None:
     data = f"[{','.join(events)}]" if is_list else "\n".join(events)
     (saved,), (streamed,) = read(data.encode(), "a.json").calls.values(), read(stream.encode(), NAME).calls.values()
     assert (saved.id, saved.usage, saved.error) == (streamed.id, streamed.usage, streamed.error)
+
+
+def test_a_list_may_begin_with_a_byte_order_mark() -> None:
+    chunks = [{"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}}]} for text in ("Good ", "day")]
+    (call,) = calls(session := read(b"\xef\xbb\xbf" + json.dumps(chunks).encode(), "a.json"))
+    assert session.tree.items(call.response_head)[-1].block.value()["text"] == "Good day"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "response.create", "model": "m", "input": [{"role": "user", "content": "Hello"}]},
+        {"request": {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}, "candidates": [{}]},
+        {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "choices": [{"delta": {"content": "Hi"}}]},
+        {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}], "candidates": [{}]},
+    ],
+)
+def test_a_record_with_its_request_is_no_event(record: dict[str, Any]) -> None:
+    session = read(json.dumps(record).encode() + b"\n", "a.jsonl")
+    first, *_ = calls(session)
+    assert any(content(item.block).text == "Hello" for item in session.tree.items(first.raw_head))
+
+
+def test_a_step_of_a_trajectory_is_no_event() -> None:
+    step = {"message": {"role": "assistant", "content": "Hello"}, "done": False}
+    assert not event_stream.sniff(json.dumps(step).encode() + b"\n", "a.jsonl")

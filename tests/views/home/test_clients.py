@@ -36,7 +36,7 @@ def test_every_row_names_its_client(source: str) -> None:
 
 
 def test_the_preview_says_how_a_client_writes_its_requests() -> None:
-    advice = "OTEL_LOG_RAW_API_BODIES=file:DIR keeps its requests; 2.1.280 records none"
+    advice = "OTEL_LOG_RAW_API_BODIES=file:DIR records requests; 2.1.280 alone does not"
     one = SessionSummary(key="k", source="claude code", known=True, advice=advice, first_user_text="hello")
     lines = ["".join(span.text for span in line) for line in growth(one, 100, 9)]
     assert any(advice in line for line in lines)

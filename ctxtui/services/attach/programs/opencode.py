@@ -17,7 +17,7 @@ _CONFIG_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
 _PROVIDERS: Final = (ANTHROPIC.name, OPENAI.name)
 _NAMES: Final = ("opencode.json", "opencode.jsonc")
 _COMMENT: Final = r"//[^\n]*|/\*.*?\*/"
-_NOT_JSON: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*[}}\]])', re.DOTALL)
+_NOT_JSON: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[}}\]])', re.DOTALL)
 """Comments and trailing commas, which both files may have; group 1 is a string."""
 _VARIABLE: Final = re.compile(r"\{env:([^}]+)\}")
 

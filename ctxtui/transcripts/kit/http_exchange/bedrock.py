@@ -192,9 +192,9 @@ def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
 def _finish_block(block: dict[str, Json]) -> Json:
     """Parse the JSON of a tool call's input; text that is cut stays a string."""
     call = as_dict(block.get("toolUse"))
-    if not call:
+    text = call.get("input", "")
+    if not call or not isinstance(text, str):
         return block
-    text = as_str(call.get("input"))
     try:
         return {**block, "toolUse": {**call, "input": canonical.loads(text) if text else {}}}
     except (ValueError, RecursionError):
