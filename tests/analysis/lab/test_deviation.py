@@ -89,5 +89,6 @@ def test_reads_that_deviate_by_themselves_name_the_calls() -> None:
     ]
     assert explain((first, 1000, 0), (call(Usage(fresh=100, cache_read=900)), 1000, 500)) == [
         "the simulation reads 20.0 % of the input less than was reported: in 1 of 2 calls, most in call 2 "
-        "(400 tokens), the provider read entries that no recorded call wrote: from other sessions, or kept longer than its rules say"
+        "(400 tokens), the provider read entries that no recorded call wrote: from other sessions, or kept "
+        "longer than its rules say"
     ]
