@@ -94,7 +94,7 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls; `loaded` needs no contexts (`load_usage`)."""
+    """Complete `summary` with the usage of its calls; no contexts are needed (`recordings/open.load_usage`)."""
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -217,7 +217,7 @@ def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
 def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
     """The amounts that a call adds to the totals.
 
-    `model`, `started`, `thread`, `side` and events are left at their defaults.
+    Model, start, thread, side and events are left at their defaults.
     """
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:

@@ -132,9 +132,9 @@ class ChildRun:
         assert forecaster is not None
         forecast = await asyncio.to_thread(forecaster.forecast, draft, self._host.clock(), self._thread)
         # Sub-agents that start together miss the cache by design.
-        hold_reason_ = hold_reason(forecast, dataclasses.replace(settings, hold_on_miss=False))
-        if hold_reason_:
-            return hold_reason_
+        reason = hold_reason(forecast, dataclasses.replace(settings, hold_on_miss=False))
+        if reason:
+            return reason
         await asyncio.to_thread(self._add_costs)
         for reserve in (self._spending.reserve, self.may_spend):
             permit = await reserve(self._thread, self._chat_model, forecast, draft)
