@@ -53,7 +53,7 @@ class ReleaseHeld(Command):
 class PasteImage(Command):
     """Add the image in the clipboard to the message as a mention of a file.
 
-    Its cost is shown at the end of the prompt line.
+    Its tokens and price are shown at the end of the prompt line.
     """
 
     name, keys, label, short_label, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
@@ -77,7 +77,7 @@ class Resend(Command):
 
 
 class EditMessage(Command):
-    """Edit the user message under the cursor and send it again.
+    """Edit your message under the cursor and send it again.
 
     This starts a branch; the old one stays recorded.
     """

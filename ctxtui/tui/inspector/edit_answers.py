@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -27,6 +27,8 @@ from ctxtui.views.transcript import edit_answers, transcript_notes
 if TYPE_CHECKING:
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.views.model.staging import Staging
+
+_NAME_CELLS: Final = 40
 
 
 class SizesBefore(Struct, frozen=True):
@@ -75,11 +77,11 @@ class EditAnswers:
             return "a block that is not in this recording"
         node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
-            return one_line.block_name(rows.readings.preview(node), edit_answers.NAME_CELLS)
+            return one_line.block_name(rows.readings.preview(node), _NAME_CELLS)
 
         reading = read(block)
         words = reading.name or first_words(reading.text) or block.kind
-        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME_CELLS), edit_answers.NAME_CELLS).rstrip()
+        return cells.fit(safe_text.one_line(words, 2 * _NAME_CELLS), _NAME_CELLS).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
         if self._nodes is None or self._nodes[0] is not path:
@@ -135,7 +137,7 @@ class EditAnswers:
                 repairs=max(0, staging.repairs - before.repairs),
                 unchanged=left,
                 reason=why,
-                keyed=has_key(os.environ),
+                has_summary_model=has_key(os.environ),
             )
             if report.is_needless:
                 self._pending = None

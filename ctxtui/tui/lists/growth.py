@@ -38,7 +38,7 @@ _LIST_LINES: Final = 5
 
 
 class GrowthFigures(Struct, frozen=True):
-    """Figures available at once: the chart of the calls, and phases with their growth."""
+    """Chart and phases, from the figures known so far."""
 
     chart: StackedChart
     phases: Sequence[GrownPhase]
@@ -83,7 +83,7 @@ class WordsBoard(Board):
         self.error = ""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the sentences, the most important first if space is short."""
+        """Draw the sentences; the least important are left out if space is short."""
         if self.error:
             return [[Span(f" ▲ {safe_text.one_line(self.error, 400)}", "warn")]]
         if self.report is None:
@@ -113,8 +113,7 @@ class GrowthReported(Message):
 class GrowthScreen(ListScreen[GrownPhase, int]):
     """Chart and phases of a thread; closes with the number of a call, or `NAME_PHASE`.
 
-    `make` returns chart and phases and is called until all are priced; `report` computes the sentences and takes time.
-    `number` is the call shown.
+    `make` is called again until all phases are priced; `report` takes time and runs once. `number` is the call shown.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (NamePhaseHere, EverySentence)
@@ -148,7 +147,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place chart and sentences side by side if it is wide enough, else above each other."""
+        """Place the chart beside the sentences if it is wide enough, else above them."""
         wide, height = self.size.width >= WIDE_CELLS, self.size.height
         self._above.set_class(not wide, "high")
         self._chart.display = not self._sentences_only
@@ -171,7 +170,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self.post_message(message)
 
     def on_growth_reported(self, message: GrowthReported) -> None:
-        """Show the sentences, with forecasts in units of the user's named phases."""
+        """Show the sentences, with how many more phases fit."""
         self._sentences.report, self._sentences.error = message.report, message.error
         self._add_phases()
 
@@ -186,7 +185,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
             self._arrange()
 
     def load(self) -> Sequence[GrownPhase]:
-        """Return the phases by the configured rule. Raises `BadPattern`."""
+        """Return the phases by the configured rule, and keep the chart. Raises `BadPattern`."""
         self._figures = self._make()
         return self._figures.phases
 

@@ -1,4 +1,4 @@
-"""Palettes: the design's colour variables for dark, light, 16 colours and attributes only."""
+"""Palettes for dark and light terminals, for 16 colours, and for attributes only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIXTEEN: Final = {
     "cat-system": 5, "cat-tools": 4, "cat-memory": 2, "cat-user": 11, "cat-assistant": 15, "cat-thinking": 8,
     "cat-call": 14, "cat-result": 12, "cat-image": 13, "cat-document": 1, "cat-summary": 10,
 }  # fmt: skip
-"""Numbers of the terminal's own 16 colours; missing words use its default."""
+"""Numbers of the terminal's own 16 colours; other words have its default colour."""
 
 ALIASES: Final = {"read": "cache-read", "write": "cache-write", "fresh": "cache-fresh"}
 """Short style words for variables with longer names."""
@@ -36,7 +36,7 @@ _WITHOUT_COLOUR: Final = {
     "on-cur": _REVERSE, "on-accent": _REVERSE, "on-crit": _REVERSE, "on-warn": _REVERSE, "on-ok": _REVERSE,
     "on-add-bg": Style(underline=True), "on-del-bg": Style(strike=True),
 }  # fmt: skip
-"""Styles of words without colours."""
+"""Styles of words in the palette without colours."""
 _IN_SIXTEEN: Final = {
     "on-cur": _REVERSE, "on-turn": Style(), "on-panel": Style(), "on-bg": Style(),
     "on-add-bg": Style(underline=True), "on-del-bg": Style(strike=True),
@@ -47,8 +47,7 @@ _IN_SIXTEEN: Final = {
 class Palette(Struct, frozen=True, eq=False, dict=True):
     """Translates style words to terminal styles.
 
-    `colours` are CSS colours by variable name (empty: attributes only), `special` the styles of words that are more
-    than a colour.
+    `colours` by variable name (empty: attributes only); `special`: styles of words that do not have just their colour.
     """
 
     name: str
@@ -58,18 +57,18 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def exact(self) -> bool:
-        """Whether every colour is given as red, green and blue, and none is only dimmed."""
+        """Whether every word has a colour of red, green and blue."""
         return bool(self.colours) and not self.special
 
     @property
     def coloured(self) -> bool:
-        """Whether colours distinguish categories; if not, rasters use glyphs."""
+        """Whether there are colours; if not, rasters use glyphs."""
         return bool(self.colours)
 
     def style(self, words: str, ground: str = "") -> Style:
         """Return the style of `words` (`span.Span`) on the row's `ground`.
 
-        A ground in `words` overrides it.
+        A ground in `words` overrides it, unless it is reversed.
         """
         style = self.style_cache.get((words, ground))
         if style is None:
@@ -78,9 +77,9 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
 
     def _build_style(self, words: str, ground: str) -> Style:
         # Textual does not apply a widget's background to Line API lines, so every span has one.
-        style = base = self._word(ground or "on-bg")
+        style = base = self._style_of_word(ground or "on-bg")
         for word in words.split():
-            style += self._word(word)
+            style += self._style_of_word(word)
         if base.reverse:
             # A reversed row is one bar; colours and dimness would make it patchy.
             return Style(
@@ -88,7 +87,7 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
             )
         return style
 
-    def _word(self, word: str) -> Style:
+    def _style_of_word(self, word: str) -> Style:
         if word in ATTRIBUTES:
             return ATTRIBUTES[word]
         name = word.removeprefix("on-")
@@ -105,20 +104,16 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
         return Style(bgcolor=colour) if word.startswith("on-") else Style(color=colour)
 
 
-def _parsed(colours: dict[str, str]) -> dict[str, Color]:
-    return {name: Color.parse(value) for name, value in colours.items()}
-
-
 def make_palette(name: str, colours: dict[str, str]) -> Palette:
     """Make the palette of a theme with every variable of `DARK` as a CSS colour."""
-    return Palette(name, _parsed(colours))
+    return Palette(name, {variable: Color.parse(colour) for variable, colour in colours.items()})
 
 
 PALETTES: Final = {
     palette.name: palette
     for palette in (
-        Palette("ctxtui-dark", _parsed(DARK)),
-        Palette("ctxtui-light", _parsed(LIGHT)),
+        make_palette("ctxtui-dark", DARK),
+        make_palette("ctxtui-light", LIGHT),
         Palette("ctxtui-16", {name: Color.from_ansi(n) for name, n in SIXTEEN.items()}, _IN_SIXTEEN),
         Palette("ctxtui-mono", {}, _WITHOUT_COLOUR),
     )

@@ -18,12 +18,13 @@ from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
 
 FULL_HEIGHT: int = 7
-_TOKENS_END = 17
-ORIGIN_WIDTH = 26
+"""Lines of the complete body: four parts, a rule, total, facts."""
+_TOKENS_END_CELLS = 17
+_MIN_ORIGIN_CELLS = 26
 
 
 class CallPart(Struct, frozen=True):
-    """One part of the call; `tokens` is None if not reported, a lower bound if `partial`."""
+    """Tokens (None: not reported) and cost of a part of the call; lower bounds if `partial`."""
 
     name: str
     sign: Span
@@ -38,7 +39,8 @@ class ThisCall(Struct, frozen=True, kw_only=True):
 
     - `total`: USD; `priced`: whether prices are known yet.
     - `uncached`: the cost of the same call without a cache; None if unknown, or if no cache figures are reported.
-    - `by_pause`: a pause caused the miss.
+    - `missed`: a sentence about its cache miss ("": none); `by_pause`: a pause caused it.
+    - `facts`: edits it was sent with, pause, duration, stop reason.
     - `sent`: False for a request that is not sent yet.
     """
 
@@ -46,7 +48,7 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     lines: tuple[CallPart, ...]
     total: float | None
     partial: bool = False
-    """Whether `total` is a lower bound: the answer is reported in part, or a price is missing."""
+    """Whether `total` is a lower bound: `Call.is_partial`, or a price is missing."""
     priced: bool
     uncached: float | None
     facts: tuple[str, ...]
@@ -55,12 +57,10 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     error: str = ""
     sent: bool = True
     unreported: bool = False
-    """Whether the session has answers but no reported call."""
+    """Whether the session has answers, but no call of it is reported."""
 
 
-NO_USAGE_TEXT: Final = (
-    "No usage in this recording (a translated session has none): tokens are counted, money is not known."
-)
+NO_USAGE_TEXT: Final = "No usage in this recording: tokens are counted, money is not known."
 
 
 def this_call(scene: Scene) -> ThisCall:
@@ -68,7 +68,7 @@ def this_call(scene: Scene) -> ThisCall:
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
-    without_usage = ThisCall(
+    content = ThisCall(
         reported=usage is not None,
         lines=(),
         total=None,
@@ -78,11 +78,13 @@ def this_call(scene: Scene) -> ThisCall:
         missed=describe_miss(missed) if missed else "",
         by_pause=missed is not None and missed.cause == TTL,
         error=call.error,
+        sent=usage is not None or bool(call.id),
+        unreported=usage is None and is_unreported(scene),
     )
     if usage is None:
-        return replace(without_usage, sent=bool(call.id), unreported=is_unreported(scene))
+        return content
     return replace(
-        without_usage,
+        content,
         lines=_lines(call, usage, cost),
         total=cost.usd if cost else usage.cost or None,
         partial=cost is not None and (call.is_partial or bool(cost.lacks)),
@@ -103,7 +105,7 @@ def _lines(call: Call, usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
         CallPart(
             "answer",
             Span("›", "dim"),
-            "ink",
+            "dim",
             call.output,
             cost.output if cost else None,
             partial=call.is_partial,
@@ -127,7 +129,7 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: complete, or folded to figures, total and facts.
 
-    In a single line it is the total.
+    In a single line it is the total; without a report, a sentence and the facts.
     """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
@@ -135,10 +137,10 @@ def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
         words = safe_text.wrap(NO_USAGE_TEXT, max(20, room - 2)) if content.unreported else []
         out: list[Spans] = [[Span(f" {line}", "dim")] for line in words] or [[Span(text, "dim")]]
         out.append(_facts_line(content, room))
-        return out[: max(0, height)]
+        return out[:height]
     if height < FULL_HEIGHT:
         out = [_figures_line(content, room), _total_line(content, room), _facts_line(content, room)]
-        return out[: max(1, height)] if height >= 2 else [out[1]]
+        return out[1:2] if height == 1 else out[:height]
     most = max((line.tokens or 0 for line in content.lines), default=0)
     out = [_part_line(line, most, room, content.priced) for line in content.lines]
     out.append([Span(" "), Span("─" * (room - 2), "hair")])
@@ -146,19 +148,19 @@ def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
 
 
 def _part_line(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
-    bar = max(0, room - _TOKENS_END - 11)
+    bar = max(0, room - _TOKENS_END_CELLS - 11)
     shown = _tokens(line)
     usd = "" if line.tokens is None else _usd(line) if priced else numbers.NONE
     faint = usd == "$0.000" or not priced
     name = [Span(" "), line.sign, Span(f" {line.name:<7}")]
-    style = line.style if line.name != "answer" else "dim"
+    style = line.style
     if line.tokens and line.tokens >= 1000 and line.name != "answer":
         style += " bold"
     drawn = bars.line(line.tokens or 0, most, bar)
     bar_style = line.name if line.name in GUTTER else "dim"
     return [
         *name,
-        Span(cells.right(shown, _TOKENS_END - 10), style),
+        Span(cells.right(shown, _TOKENS_END_CELLS - 10), style),
         Span(" "),
         Span(drawn.ljust(bar), bar_style),
         Span(f"{usd:>9}", "faint" if faint else "ink"),
@@ -176,9 +178,7 @@ def _tokens(line: CallPart) -> str:
 
 
 def _figures_line(content: ThisCall, room: int) -> Spans:
-    return narrow.figures(
-        [(part.sign, Span(_tokens(part), part.style if part.name in GUTTER else "dim")) for part in content.lines], room
-    )
+    return narrow.figures([(part.sign, Span(_tokens(part), part.style)) for part in content.lines], room)
 
 
 def _total_line(content: ThisCall, room: int) -> list[Span]:
@@ -214,4 +214,4 @@ def _facts_line(content: ThisCall, room: int) -> list[Span]:
 
 
 def notes(content: ThisCall, room: int) -> list[Span]:
-    return [Span("reported", "dim")] if content.reported and room >= ORIGIN_WIDTH else []
+    return [Span("reported", "dim")] if content.reported and room >= _MIN_ORIGIN_CELLS else []

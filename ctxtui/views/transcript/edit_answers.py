@@ -11,6 +11,7 @@ from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
 from ctxtui.core.edit_kinds import (
     ANNOTATE,
     BREAKPOINT,
+    DROP,
     HOIST,
     KINDS,
     MOVE,
@@ -26,16 +27,19 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-NOT_SHRINKING: Final = frozenset({PIN, NOTE, TRANSPLANT, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
-"""Kinds that need not make a context smaller."""
-NAME_CELLS: Final = 40
-
-
+_NEVER_NEEDLESS: Final = frozenset({PIN, NOTE, TRANSPLANT, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE, DROP})
+"""Kinds that are staged even if they free nothing."""
+_WITHOUT_SIZE: Final = frozenset({PIN, BREAKPOINT, MOVE, ANNOTATE})
+"""Kinds whose answer has no tokens."""
 _LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
-    """Descriptions of edit targets; `is_block` is False for a message header, which has no row."""
+    """Descriptions of edit targets.
+
+    - `name`: a few words for a target.
+    - `is_block`: False for a message header, which has no row.
+    """
 
     name: Callable[[Target], str]
     is_block: Callable[[Target], bool]
@@ -51,10 +55,10 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     """Result of a staging key.
 
     - `before`: tokens of the edited blocks without the `edits`.
-    - `gained`: tokens by which the request is smaller; None while it is being counted.
-    - `repairs`: number of further blocks removed to keep the request valid.
+    - `gained`: tokens by which the request is smaller (negative: larger); None: not counted yet.
+    - `repairs`: number of repairs that they need.
     - `unchanged`: number of blocks that were not changed, for this `reason`.
-    - `keyed`: a model for summaries is available.
+    - `has_summary_model`: an API key for one is set.
     """
 
     edits: Sequence[Edit]
@@ -63,20 +67,20 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     repairs: int = 0
     unchanged: int = 0
     reason: str = ""
-    keyed: bool = False
+    has_summary_model: bool = False
 
     @property
     def is_needless(self) -> bool:
-        """Whether it frees nothing, although its kind is meant to."""
-        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.edits)
+        """Whether it frees nothing and should be refused; an edit by others than the user never is."""
+        free = any(edit.kind in _NEVER_NEEDLESS or edit.author != USER for edit in self.edits)
         return not free and self.gained is not None and self.gained <= 0
 
 
 def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """``✓ truncated: Read README.md 2.8k → 400``."""
+    """What was staged: ``✓ truncated: Read README.md  2.8k → 400``."""
     verb = _past_participle(staged.edits)
     spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, TRANSPLANT, REPLACE, HOIST) for edit in staged.edits):
+    if any(edit.kind not in _WITHOUT_SIZE for edit in staged.edits):
         spans.append(Span("  " + _gain(staged), "ink bold"))
     if staged.repairs:
         spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
@@ -85,30 +89,29 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
         spans.append(Span(f"; {staged.unchanged:,} {word}: {staged.reason}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
         by_model = [Span("  ^s", "accent bold"), Span(" lets a model write it; ", "dim")]
-        spans += by_model if staged.keyed else [Span("  no model; ", "dim")]
+        spans += by_model if staged.has_summary_model else [Span("  no model; ", "dim")]
         spans += [Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 
 
 def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
     """Explain why staging `edits` had no effect: ``already applied: E takes it back``."""
-
-    def among(edits_in_force: Sequence[Edit]) -> bool:
-        keys = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
-        return all((edit.kind, edit.targets, edit.payload) in keys for edit in edits)
-
+    keys, staged, applied = (
+        {(edit.kind, edit.targets, edit.payload) for edit in part}
+        for part in (edits, in_force.staged, in_force.applied)
+    )
     pronoun = "it" if len(edits) == 1 else "them"
-    if among(in_force.staged):
+    if keys <= staged:
         return f"already staged: a applies {pronoun}, E takes {pronoun} back"
-    if among((*in_force.applied, *in_force.staged)):
-        return f"already applied: E takes {pronoun} back"
+    if keys <= staged | applied:
+        return f"already {'' if keys <= applied else 'staged or '}applied: E takes {pronoun} back"
     return "these edits are active already, or were undone: E lists them"
 
 
 def _gain(staged: StagedEdits) -> str:
     if staged.gained is None:
         return numbers.NONE
-    if not staged.gained and all(edit.kind == "drop" for edit in staged.edits):
+    if not staged.gained and all(edit.kind == DROP for edit in staged.edits):
         return "frees nothing in this request"  # an answer, which is sent with the next one
     after = staged.before - staged.gained
     if after <= 0 or not staged.before:
@@ -117,7 +120,7 @@ def _gain(staged: StagedEdits) -> str:
 
 
 def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """Refusal without a gain: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    """Why an edit that gains nothing is refused: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
     text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
@@ -125,13 +128,10 @@ def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
-def refused_answer(why: str, tokens: int | None, left: int) -> list[Span]:
-    """The reason why nothing is done: ``✗ already short: 53 tokens``.
-
-    `left`: number of blocks that were left unchanged.
-    """
+def refused_answer(why: str, tokens: int | None, count: int) -> list[Span]:
+    """The reason why nothing is done to `count` blocks: ``✗ already short: 53 tokens``."""
     text = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
-    text += f" ({left:,} blocks)" if left > 1 else ""
+    text += f" ({count:,} blocks)" if count > 1 else ""
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
@@ -141,14 +141,12 @@ def revert_answer(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> l
 
 
 def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
-    """Edits by another program: ``agent staged drop of Read README.md · a applies, E lists``."""
+    """What another program did: ``agent staged drop of Read README.md · a applies, E lists``."""
     content_edits = [edit for edit in new if edit.kind in KINDS]
     if not content_edits:
         return [Span("another program changed the active edits · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
-    kinds = {edit.kind for edit in content_edits}
-    kind_name = kind_of(content_edits[0].kind).label if len(kinds) == 1 else "edits"
-    text = Span(f"{author} staged {kind_name} of {blocks.describe(content_edits)} · ")
+    text = Span(f"{author} staged {_kind_name(content_edits)} of {blocks.describe(content_edits)} · ")
     return [text, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
 
@@ -162,8 +160,8 @@ def undo_answer(
 ) -> list[Span]:
     """``undone: drop of Read README.md  +4.6k · u next: apply of 2``.
 
-    `key` is ``u`` (undo) or the key that does it again. `freed` are the tokens freed by it (negative: added; None:
-    unknown), `then` are the entries that `key` would act on next.
+    `key` is ``u`` (undo) or the redo key. `freed` are the tokens freed by it (negative: added; None: unknown), `then`
+    are the entries that `key` would act on next.
     """
     word = "undone" if key == "u" else "done again"
     spans = [Span(f"{word}: {describe_action(entries, by_id, blocks)}"), *_change_span(freed)]
@@ -197,18 +195,24 @@ def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: 
             if len(reverted) > 1
             else f"{verb}: {describe_action(reverted, by_id, blocks)}"
         )
-    author = "" if first.author == USER else f"{safe_text.one_line(first.author, 30)}: "
-    kinds = {entry.kind for entry in entries}
-    kind_name = kind_of(first.kind).label if len(kinds) == 1 else "edits"
-    return f"{author}{kind_name} of {blocks.describe(entries)}"
+    return f"{_author_prefix(first)}{_kind_name(entries)} of {blocks.describe(entries)}"
+
+
+def _author_prefix(edit: Edit) -> str:
+    return "" if edit.author == USER else f"{safe_text.one_line(edit.author, 30)}: "
+
+
+def _kind_name(edits: Sequence[Edit]) -> str:
+    return kind_of(edits[0].kind).label if len({edit.kind for edit in edits}) == 1 else "edits"
 
 
 def _past_participle(edits: Sequence[Edit]) -> str:
-    author = "" if edits[0].author == USER else f"{safe_text.one_line(edits[0].author, 30)}: "
     first = edits[0]
+    author = _author_prefix(first)
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
         ttl = str(first.params.get("ttl") or "")
-        return f"breakpoint of {lives.get(ttl, ttl)} after" if first.params.get("on", True) else "no breakpoint after"
+        is_on = first.params.get("on", True)
+        return author + (f"breakpoint of {lives.get(ttl, ttl)} after" if is_on else "no breakpoint after")
     verbs = {kind_of(edit.kind).done or edit.kind for edit in edits}
     return author + (verbs.pop() if len(verbs) == 1 else "changed")

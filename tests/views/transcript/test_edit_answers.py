@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxtui.core.edit import Edit, Target, make
-from ctxtui.core.edit_log import Stamp, apply_staged, discard_staged, last_action, undo_last
+from ctxtui.core.edit_log import EditsInForce, Stamp, apply_staged, discard_staged, last_action, undo_last
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.edit_answers import (
     Blocks,
     StagedEdits,
     describe_action,
+    explain_no_change,
     needless_answer,
     refused_answer,
     staged_answer,
@@ -46,6 +47,8 @@ def test_what_was_done_and_what_it_gained() -> None:
     assert words(staged_answer(StagedEdits(edits=[edit("pin", "a")], before=5, gained=0), BLOCKS)) == "✓ pinned: Read a"
     whole = StagedEdits(edits=[edit("summarize", "header", "a")], before=900, gained=600)
     assert "Read a  900 → 300" in words(staged_answer(whole, BLOCKS)), "a message's header is no block"
+    by_agent = StagedEdits(edits=[edit("breakpoint", "a", author="agent")], before=5, gained=0)
+    assert words(staged_answer(by_agent, BLOCKS)) == "✓ agent: breakpoint of 5 minutes after: Read a"
 
 
 def test_what_costs_more_is_needless_and_says_so() -> None:
@@ -74,3 +77,12 @@ def test_undo_names_what_it_undid_and_what_comes_next() -> None:
     assert describe_action(last_action(log), by_id, BLOCKS) == "discard of 3"
     assert words(undo_answer(last_action(log), by_id, BLOCKS, None, (), "^r")).endswith("nothing more to do again")
     assert describe_action([edit("drop", "a", id="9", author="budget")], {}, BLOCKS) == "budget: drop of Read a"
+
+
+def test_edits_of_which_some_are_only_staged_are_not_called_applied() -> None:
+    drop, pin = edit("drop", "a"), edit("pin", "b")
+    assert explain_no_change([drop], EditsInForce((drop,), (pin,))) == "already applied: E takes it back"
+    assert explain_no_change([pin], EditsInForce((drop,), (pin,))) == "already staged: a applies it, E takes it back"
+    assert explain_no_change([drop, pin], EditsInForce((drop,), (pin,))) == (
+        "already staged or applied: E takes them back"
+    )

@@ -1,4 +1,4 @@
-"""Opening a session: handles the messages of the loader threads."""
+"""Opening and following a session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIVE_CHECK_SECONDS = 5.0
 
 
 class OpeningController(Controller):
-    """Opens a session and follows it."""
+    """Starts the loader of a session and handles its messages, also while the session grows."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -27,13 +27,12 @@ class OpeningController(Controller):
             Brought: self._on_brought,
             Complete: self._on_complete,
             Worked: self._on_worked,
-            RequestsRun: self._on_read,
+            RequestsRun: self._on_requests_run,
             Failed: self._on_failed,
         }
         state.on.loader.subscribe(self.handle)
 
     def start(self) -> None:
-        """Start loading."""
         self.access.work(self.state.loader.read, "loader")
         self.access.work(self.state.loader.compute_figures, "loader")
         self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
@@ -64,14 +63,14 @@ class OpeningController(Controller):
         self.state.on.worked.emit(message.done)
         self.state.take_figures(done=message.done)
 
-    def _on_read(self, message: RequestsRun) -> None:
-        """Repaint opened blocks: a large one may have been read."""
+    def _on_requests_run(self, message: RequestsRun) -> None:
+        """Draw opened blocks again: a large one may have been read."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
 
     def _on_failed(self, message: Failed) -> None:
-        """Show a loading error; the content so far stays. Without any, the app handles `Refused`."""
+        """Show a loading error; the content so far stays. Without any rows, the app handles it (`Refused`)."""
         self.prompt.refuse(str(message.error))
         self._finish_reading()
         if not self.panels.transcript.row_count:
