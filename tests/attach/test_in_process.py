@@ -249,6 +249,14 @@ def test_a_fault_of_ctxtui_raises_nothing_in_the_program(
     assert "not everything was recorded" in capsys.readouterr().err
 
 
+def test_a_body_that_the_program_streams_is_recorded_as_empty(tmp_path: Path) -> None:
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=request.read()))
+    with httpx2.Client(transport=transport) as client, ctxtui.record(folder=tmp_path) as run:
+        answer = client.post("http://x/v1/messages", content=iter([b"{", b"}"]))
+        assert run.flush(30)
+    assert answer.content == b"{}" and run.troubles == []
+
+
 def test_a_call_costs_the_program_next_to_nothing(tmp_path: Path) -> None:
     body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x" * 20_000}]}).encode()
     answer = [b"data: {}\n\n"] * 20

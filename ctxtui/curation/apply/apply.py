@@ -25,7 +25,7 @@ from ctxtui.curation.provider_rules import ProviderRules, rules_for
 SIGNED = "its provider signed this block: it can be left out, not changed"
 UNRECORDED = "its content is not recorded"
 UNWRITTEN = "its text is not written yet"
-ELSEWHERE = "the text that it moves is not in this block"
+ELSEWHERE = "the text to hoist is not in these blocks"
 MOVED = "an earlier edit moves it: take that back first"
 REMOVED = "it is out of the context already"
 
@@ -100,7 +100,8 @@ def _add_changes(
     elif spec.rewrites:
         changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
         if spec.adds and allowed and not changed:
-            requests.rejected.append(RejectedEdit(edit, -1, ELSEWHERE))
+            if edit not in (rejected.edit for rejected in requests.rejected):
+                requests.rejected.append(RejectedEdit(edit, -1, ELSEWHERE))
             return
     elif spec.marks_cache:
         requests.marks += [(position, edit) for position in target_positions]
