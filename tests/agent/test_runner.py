@@ -40,7 +40,7 @@ async def test_an_unforeseen_error_ends_the_turn_and_the_next_goes_on(
             await made.say("hi")
         (noted,) = made.moments(mo.Notice)
         assert noted.kind == "error" and noted.text == "KeyError: 'n'" and not server.bodies
-        assert len(made.moments(mo.TurnEnded)) == 1
+        assert len(made.moments(mo.TurnEnded)) == 1 and len(made.moments(mo.CallFailed)) == (owner == "client")
         await made.say("again")
         assert b"hi" in server.bodies[0] and b"again" in server.bodies[0] and not check("anthropic", server.bodies[0])
 
