@@ -25,8 +25,8 @@ def record(
 ) -> Any:
     """Record this program's model requests through httpx, and their answers, from this call on.
 
-    Recorded are the bytes, without keys, and the times. That includes the SDKs of Anthropic and OpenAI (sync, async or
-    streamed) and what is built on them.
+    The record has their bytes, without keys, and the times. The SDKs of Anthropic and OpenAI use httpx (sync, async or
+    streamed), and so does what is built on them.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()

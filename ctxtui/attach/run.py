@@ -17,13 +17,13 @@ from ctxtui.transcripts.kit.http_exchange.pair import Sender, parse_body, read_s
 from ctxtui.wire.key_mask import mask_url
 
 TALK, OTHER = "talk-", "other-"
-"""Name prefixes of sessions whose client names none: by conversation, or by host."""
+"""Prefixes of sessions that no client names: one per conversation, or one per host."""
 
 
 class RecordedRun(Struct):
     """Metadata at the beginning of every recording of a run.
 
-    `session`: that of requests whose client names none ("": by conversation or host); `program`: the command that runs.
+    `session`: that of requests whose client names none ("": by conversation or host); `program`: the command's name.
     """
 
     folder: Path
@@ -41,12 +41,12 @@ def find_session(sender: Sender, run_session: str, url: str, body: bytes) -> str
 
 
 def session_of(url: str, body: bytes) -> str:
-    """The session of a request whose client names none, by its first user message and its host.
+    """The session of a request whose client names none, by the text of its first user message.
 
-    By the host alone if the body has none of ``messages``, ``input`` and ``contents``.
+    The host counts too, alone if the body has none of ``messages``, ``input`` and ``contents``.
     """
     request = as_dict(parse_body(body))
-    # Google's Code Assist nests it.
+    # Google's Code Assist nests the request.
     request = {**as_dict(request.get("request")), **request}
     messages = next((request[key] for key in ("messages", "input", "contents") if request.get(key) is not None), None)
     host = mask_url(url).partition("://")[2].partition("/")[0]
@@ -62,7 +62,7 @@ def session_of(url: str, body: bytes) -> str:
 
 
 def _is_by_user(message: Mapping[str, Json]) -> bool:
-    """Whether it is the user's; Google's messages without a role are."""
+    """Google's messages have ``parts``; without a role they are the user's."""
     return as_str(message.get("role", "user" if "parts" in message else "")) == "user"
 
 

@@ -9,9 +9,10 @@ from ctxtui.cache.prefix_key import PrefixEnd
 
 
 class Use(NamedTuple):
-    """One request: it shares its first `number` positions with the request `parent` (-1: none).
+    """One request.
 
-    It was sent `at`, and its prefixes are readable from `ready` on (Unix seconds).
+    - `parent`: the earlier request that it continues (-1: none), in its first `number` positions.
+    - `at`: when it was sent; `ready`: from when its prefixes are readable (Unix seconds).
     """
 
     parent: int
@@ -23,7 +24,7 @@ class Use(NamedTuple):
 class PrefixHistory:
     """Prefixes by key, each with its owner.
 
-    The owner is the last request that added the prefix as a new one, and the prefix's number there.
+    An owner is (request, number of positions): the last request that added the prefix as a new one.
     """
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
@@ -43,7 +44,7 @@ class PrefixHistory:
         return None
 
     def longest_known(self, last: PrefixEnd) -> PrefixEnd | None:
-        """Longest prefix that any request ever had."""
+        """Longest recorded prefix of the prompt up to `last`, expired or not."""
         return next((position for position in last.back() if position.key in self._owners), None)
 
     def owner(self, position: PrefixEnd) -> tuple[int, int]:
@@ -65,10 +66,9 @@ class PrefixHistory:
 
     def has(self, use: int, owner: int, number: int) -> bool:
         """Whether request `use` has the prefix that ends at position `number` of request `owner`."""
-        least = number
         while use > owner:
             step = self.uses[use]
-            if step.number < least:
+            if step.number < number:
                 return False
             use = step.parent
         return use == owner

@@ -1,4 +1,4 @@
-"""Work over the sessions given to a command, in processes or on a cluster, with progress."""
+"""Work over the sessions given to a command, here, in processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
 
 
 class ClusterAddress(click.ParamType[str]):
-    """A scheduler's address, checked even if there is nothing to read."""
+    """A dask scheduler's address, or ``local``. It is checked even if there is nothing to read."""
 
     name = "address"
 
@@ -50,17 +50,17 @@ def _bad_address(address: str, reason: str) -> BadConfig:
 def read_sessions(
     work: str, names: Sequence[str], request: Any, settings: Settings, doing: str, cluster: str = ""
 ) -> list[SessionResult]:
-    """The result of the function `work`, or the error, for each of `names` in order.
+    """Run `work` (``module:function``) over `names`; return each result or error, in order.
 
-    Raises errors of an unreachable cluster.
+    Raises what `run_over_sessions` raises, with a `cluster`.
     """
     targets: list[tuple[str, Named]] = []
-    failed: dict[str, SessionResult] = {}
-    for name in names:
+    results: dict[str, SessionResult] = {}
+    for name in dict.fromkeys(names):
         try:
             targets.append((name, resolve_name(name, settings)))
         except CtxtuiError as error:
-            failed[name] = SessionResult(name, None, error)
+            results[name] = SessionResult(name, None, error)
     with Working(doing) as line:
-        results = {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.show)}
-    return [results.get(name) or failed[name] for name in names]
+        results |= {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.show)}
+    return [results[name] for name in names]

@@ -121,7 +121,7 @@ class Skeleton(Struct, frozen=True):
     """The rest of a wire body after its blocks are taken out.
 
     `dialect` names the codec that reads it back; `parts` is that codec's own JSON. With the path of blocks it rebuilds
-    the request byte for byte (law 1).
+    the request byte for byte.
     """
 
     dialect: str

@@ -85,7 +85,6 @@ class CachedContent(Struct):
 
     - `contents`: the request's members that are cached (``contents``, ``tools``, ``toolConfig``,
       ``systemInstruction``), in camel case; `tokens` is their size.
-
     - `created`, `updated`, `expires`: Unix seconds.
     """
 

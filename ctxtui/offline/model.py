@@ -49,7 +49,6 @@ class Intent(Struct, frozen=True):
 
     - `verb`: read, find (in texts), files (by name), list, run, remember, write, call (a tool), say; `word` is the
       user's.
-
     - `subject`, `place`: what to read or find, and in which folder or file; of a call, the tool and its arguments.
     - `step`: intents of one step (from 0) can be done at once.
     - `has_reference`: an argument is the subject or the result of an earlier step.

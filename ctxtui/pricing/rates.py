@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from msgspec import Struct
@@ -137,13 +137,20 @@ def _rates_from_library(
         if steps is None:
             continue
         step = max((step for step in steps if step < length), default=0) + 1
-        standard = _rates_at(name, maker, moment, step, STANDARD)
+        rates_on = partial(_rates_at, name, maker, moment, step)
+        standard = rates_on(STANDARD)
         if standard is None:
             continue
-        term_rates = _rates_at(name, maker, moment, step, terms) if terms.context else None
+        term_rates = rates_on(terms) if terms.context else None
         if term_rates and term_rates != standard:
-            # The library's rates include batch, tier and speed; only the region is left to apply.
-            return _apply_terms(term_rates, Terms(us=terms.us, elsewhere=terms.elsewhere), None)
+            # The library may have a variant for one of two terms only; the region is left to apply.
+            left = Terms(
+                tier=terms.tier if terms.tier != FLEX and rates_on(terms._replace(tier="")) == term_rates else "",
+                fast=terms.fast and rates_on(terms._replace(fast=False)) == term_rates,
+                us=terms.us,
+                elsewhere=terms.elsewhere,
+            )
+            return _apply_terms(term_rates, left, None)
         return _apply_terms(standard, terms, table.fast_factor(name))
     return None
 

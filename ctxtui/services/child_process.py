@@ -1,4 +1,4 @@
-"""Runs work in a child process, so that a crash stays there.
+"""Runs work in a child process, so that its crash does not end this one.
 
 Parent and child exchange pickles over pipes, one answer to each request. The child's standard error is discarded.
 """
@@ -22,35 +22,36 @@ import ctxtui
 
 
 class ChildGone(RuntimeError):
-    """The child process could not be started, or died while working."""
+    """The child process could not be started, died while working, or was closed."""
 
 
 class ChildProcess:
     """A child process that answers requests.
 
     The function that answers is returned by `maker` (``module:function``) in the child. The first request starts the
-    child; `close` or the end of this process ends it. Requests of several threads are answered one after the other.
+    child; `close` ends it, or, after its present request, the end of this process. Requests of several threads are
+    answered one after the other.
     """
 
     def __init__(self, maker: str) -> None:
         self._maker = maker
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        self.closed = 0
+        self.close_count = 0
         """Number of times that `close` was called."""
 
-    def ask(self, request: object, *, closed: int | None = None) -> Any:
+    def ask(self, request: object, *, close_count: int | None = None) -> Any:
         """Send `request` and return the answer.
 
-        Raises `ChildGone`; the next request starts a new child. `closed` is the value of `self.closed` when the request
-        was made: if `close` was called since, the request is dropped.
+        Raises `ChildGone`; the next request starts a new child. `close_count` is the value of `self.close_count` when
+        the request was made: if `close` was called since, it is not sent and the child ends.
         """
         with self._lock:
             try:
                 process = self._process = self._process or _start(self._maker)
                 assert process.stdin is not None and process.stdout is not None
                 # Must follow the assignment above: a `close` from now on finds the process and kills it.
-                if closed is not None and closed != self.closed:
+                if close_count is not None and close_count != self.close_count:
                     raise EOFError("it was closed")
                 pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
                 process.stdin.flush()
@@ -67,7 +68,7 @@ class ChildProcess:
 
     def close(self) -> None:
         """End the child; a request in progress fails."""
-        self.closed += 1
+        self.close_count += 1
         self._end()
 
     def _end(self) -> None:
@@ -113,26 +114,14 @@ def main() -> NoReturn:
     module, _, function = sys.argv[1].partition(":")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not get between two answers
+    code = 1
     try:
         serve(getattr(import_module(module), function)(), sys.stdin.buffer, answers)
+        code = 0
     finally:
-        _exit_now()
-
-
-def _exit_now() -> NoReturn:
-    """End this process without waiting for threads.
-
-    The current exception is printed if there is one.
-    """
-    kind, error, trace = sys.exc_info()
-    if kind is not None and error is not None:
-        sys.excepthook(kind, error, trace)
-    for stream in sys.stdout, sys.stderr:
-        with suppress(OSError, ValueError):
-            stream.flush()
-    # A normal exit stops threads at any point (one that loads a tokenizer, say) and could then wait forever for a
-    # lock that one of them holds.
-    os._exit(0 if kind is None else 1)
+        # A normal exit stops threads at any point (one that loads a tokenizer, say) and could then wait forever for a
+        # lock that one of them holds.
+        os._exit(code)
 
 
 if __name__ == "__main__":

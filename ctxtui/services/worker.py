@@ -66,8 +66,8 @@ class Worker(Generic[T]):
 
         It raises `ChildGone` if `stop` or `close` was called in between.
         """
-        request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
-        return lambda: self._ask(request, closed_count)
+        request, close_count = _Request(self._make, self._arguments, method, args, named), self.child.close_count
+        return lambda: self._ask(request, close_count)
 
     def attempt(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R | None:
         """Like `call`, but return None if the process ends or the worker is closed."""
@@ -100,7 +100,7 @@ class Worker(Generic[T]):
         self._steps = number = self._steps + 1
         request = _Request(self._make, self._arguments, method, args, named, number)
         try:
-            while item := self._ask(request, self.child.closed):
+            while item := self._ask(request, self.child.close_count):
                 yield item[0]
                 request = request._replace(method=None, arguments=(), named={})
         except WorkerClosed:
@@ -115,11 +115,11 @@ class Worker(Generic[T]):
         self._closed = True
         self.child.close()
 
-    def _ask(self, request: _Request, closed_count: int) -> Any:
+    def _ask(self, request: _Request, close_count: int) -> Any:
         if self._closed:
             raise WorkerClosed("it was closed")
         try:
-            error, result = self.child.ask(request, closed=closed_count)
+            error, result = self.child.ask(request, close_count=close_count)
         except ChildGone as gone:
             if self._closed:
                 raise WorkerClosed("it was closed") from gone

@@ -15,10 +15,10 @@ ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
     "chars/4": lambda text: -(-len(text) // 4),
     "words*1.3": lambda text: round(1.3 * len(text.split())),
 }
-"""Functions that count the tokens of a text, by name; the name replaces that of an encoding."""
+"""Functions that count a text's tokens, by the name that stands for an encoding."""
 
 _TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
-_SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
+_HALF_WIDTH: Final = 0.5
 """Half of the 90 % interval of an estimate, as a share of it."""
 
 
@@ -30,9 +30,9 @@ def estimator_rule(name: str) -> ModelRule:
         "plain": True,
         "tool_rule": "json",
         "factors": _TEXTS._asdict(),
-        "spread": _SPREAD._asdict(),
+        "spread": {feature: _HALF_WIDTH * factor for feature, factor in _TEXTS._asdict().items()},
         "doubt": NOTHING._asdict(),
-        "half_width": 0.5,
+        "half_width": _HALF_WIDTH,
         "noise": 20.0,
     }
     return ModelRule(("*",), figures, f"estimator {name}")

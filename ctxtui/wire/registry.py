@@ -41,5 +41,5 @@ DIALECTS: Final[dict[str, Dialect]] = {
 
 
 def encode(request: Request) -> bytes:
-    """Encode `request`: byte for byte the decoded body if nothing changed (law 1)."""
+    """Encode `request`: byte for byte the decoded body if nothing changed."""
     return codec.encode(request, GRAMMARS[request.skeleton.dialect])

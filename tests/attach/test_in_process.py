@@ -206,6 +206,14 @@ def test_an_inner_recording_has_its_own_folder_and_tags(claude: anthropic.Anthro
     assert len(read(inner.path).calls) == len(read(outer.path).calls) == 1
 
 
+def test_an_inner_recording_may_have_only_its_own_folder_or_only_its_own_tags(tmp_path: Path) -> None:
+    with ctxtui.record(session="outer", folder=tmp_path, tags=["t1"]) as outer:
+        with ctxtui.record(folder=tmp_path / "b") as elsewhere, ctxtui.record(tags=["t2"]) as tagged:
+            assert len({id(one.recorder) for one in (outer, elsewhere, tagged)}) == 3
+        with ctxtui.record(thread="inner") as inner:
+            assert inner.recorder is outer.recorder
+
+
 def test_a_fault_of_an_inner_recording_is_printed(
     claude: anthropic.Anthropic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,6 +247,14 @@ def test_a_fault_of_ctxtui_raises_nothing_in_the_program(
             stream.until_done()
     assert "RuntimeError: broken" in run.troubles[0]
     assert "not everything was recorded" in capsys.readouterr().err
+
+
+def test_a_body_that_the_program_streams_is_recorded_as_empty(tmp_path: Path) -> None:
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=request.read()))
+    with httpx2.Client(transport=transport) as client, ctxtui.record(folder=tmp_path) as run:
+        answer = client.post("http://x/v1/messages", content=iter([b"{", b"}"]))
+        assert run.flush(30)
+    assert answer.content == b"{}" and run.troubles == []
 
 
 def test_a_call_costs_the_program_next_to_nothing(tmp_path: Path) -> None:

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBytes
-from ctxtui.attach.gate import WaitingRequest
+from ctxtui.attach.exchange_events import (
+    AnswerBegun,
+    AnswerBytes,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBytes,
+    RequestDecided,
+)
+from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, RequestVerdict, WaitingAnswer, WaitingRequest
+from ctxtui.attach.http1 import Head
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
@@ -126,3 +134,47 @@ def test_what_cannot_be_read_goes_on_all_the_same_and_once(
     ends.passage.provider_ended(2.0)
     if answer[2] not in NO_BODY:
         assert ends.at_client == data
+
+
+REQUEST = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:9\r\nContent-Length: 2\r\n\r\n{}"
+
+
+class HeldEnds(BothEnds):
+    """Both ends of a request and an answer that are held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passage = Passage(Route([PROVIDER], self.told.append, lambda: "x", wants=lambda head: True), self)
+
+    def ask(self, waiting: WaitingRequest) -> None:
+        assert waiting.body == b"{}"
+
+    def ask_about_answer(self, decide: DecideAnswer, waiting: WaitingAnswer) -> None:
+        assert waiting.body == b"ok"
+
+
+def test_a_request_passes_if_the_choice_of_those_to_hold_fails_and_that_is_told() -> None:
+    def broken(head: Head) -> bool:
+        raise RuntimeError("broken")
+
+    ends = BothEnds()
+    ends.passage = Passage(Route([PROVIDER], ends.told.append, lambda: "x", wants=broken), ends)
+    ends.pieces(REQUEST, [], client=True)
+    (decision,) = (event for event in ends.told if isinstance(event, RequestDecided))
+    assert ends.at_provider == REQUEST and "RuntimeError: broken" in str(decision.report)
+
+
+def test_a_complete_answer_that_is_held_outlives_a_connection_that_breaks() -> None:
+    async def decide(waiting: WaitingAnswer) -> AnswerVerdict:
+        raise AssertionError("the connection's task would call it")
+
+    ends = HeldEnds()
+    ends.pieces(REQUEST, [], client=True)
+    ends.passage.decided(RequestVerdict(decide_answer=decide), 1.0)
+    ends.passage.connected(1.0)
+    answer = b"HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\nok"
+    ends.passage.provider_data(answer, 2.0)
+    ends.passage.provider_ended(3.0, broken=True)
+    assert ends.at_client == b"" and not ends.ended
+    ends.passage.answer_decided(AnswerVerdict(), 4.0)
+    assert ends.at_client == answer and ends.ended

@@ -319,6 +319,14 @@ def test_a_move_takes_the_block_as_earlier_edits_left_it(to: str) -> None:
     assert [one.why for one in apply(context, [moved, shortened]).rejected] == [
         "an earlier edit moves it: take that back first"
     ]
+    hoisted = make(HOIST, [target], {"text": "the", "to": "system"})
+    assert [one.why for one in apply(context, [moved, hoisted]).rejected] == [
+        "an earlier edit moves it: take that back first"
+    ]
+    assert [one.why for one in apply(context, [replaced, hoisted]).rejected] == [
+        "the text to hoist is not in these blocks"
+    ]
+    assert "the secret" not in sent(replaced, moved, make(REPLACE, [target]))
     assert sent(moved, replaced).count("nothing of it") == 1 and "the secret" not in sent(moved, replaced)
     assert sent(moved, make(MOVE, [target], {"to": "end"})).count("the secret") == 1
 
@@ -342,17 +350,18 @@ def test_a_rejected_edit_leaves_the_edits_before_it_in_force() -> None:
 
 
 def test_a_rejected_summary_leaves_the_one_that_it_covered_in_force() -> None:
-    thought = block.make("thinking", {"type": "thinking", "thinking": "so", "signature": "s"})
-    answer = message("assistant", thought, use("t1", "Read", file_path="a.py"))
+    thoughts = [
+        block.make("thinking", {"type": "thinking", "thinking": words, "signature": "s"}) for words in ("hm", "so")
+    ]
+    answer = message("assistant", *thoughts, use("t1", "Read", file_path="a.py"))
     context = of(message("user", block.text("the secret")), answer, message("user", result("t1", "ok")))
-    first, thinking = context.target(at(context, "the secret")), context.target(at(context, '"so"'))
+    first, hm, so = (context.target(at(context, words)) for words in ("the secret", '"hm"', '"so"'))
     inner = make(SUMMARIZE, [first], {"text": "in short"})
-    outer = make(SUMMARIZE, [first, thinking], {"text": "shorter"})
-    applied = apply(context, [inner, outer])
-    assert [one.edit for one in applied.rejected] == [outer]
-    assert "in short" in str(applied.sent) and "the secret" not in str(applied.sent)
-    applied = apply(context, [inner, outer, make(DROP, [first])])
-    assert [one.edit for one in applied.rejected] == [outer] and not {"in short", "the secret"} & {str(applied.sent)}
+    outer, outermost = (make(SUMMARIZE, [first, thinking], {"text": "shorter"}) for thinking in (so, hm))
+    for rejected in ([outer], [outer, outermost]):
+        applied = apply(context, [inner, *rejected])
+        assert [one.edit for one in applied.rejected] == rejected
+        assert "in short" in str(applied.sent) and "the secret" not in str(applied.sent)
 
 
 def test_a_moved_text_can_be_moved_back() -> None:

@@ -100,6 +100,24 @@ def test_fast_mode_costs_what_its_page_says_of_each_model(model: str, times: flo
         assert getattr(fast, kind) == pytest.approx(times * getattr(usual, kind))
 
 
+@pytest.mark.parametrize(
+    ("terms", "factor", "lacks"),
+    [
+        (Terms(fast=True, tier="priority"), 2.0, ("service_tier",)),
+        (Terms(batch=True, fast=True), 0.5, ("speed",)),
+        (Terms(batch=True, tier="priority"), 0.5, ("service_tier",)),
+        (Terms(batch=True, tier="flex"), 0.5, ()),
+        (Terms(fast=True), 2.0, ()),
+    ],
+)
+def test_a_term_beside_one_that_the_library_prices_is_said_to_lack_a_price(
+    terms: Terms, factor: float, lacks: tuple[str, ...]
+) -> None:
+    standard, rates = find_rates("claude-fable-5-2"), find_rates("claude-fable-5-2", terms=terms)
+    assert standard is not None and rates is not None
+    assert (rates.fresh, rates.lacks) == (standard.fresh * factor, lacks)
+
+
 def test_a_batch_is_half_price_also_where_the_library_has_no_row_for_it() -> None:
     long_ago = 1752380000.0
     half = find_rates("claude-opus-4-20250514", at=long_ago, terms=Terms(batch=True))

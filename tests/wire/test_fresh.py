@@ -291,6 +291,24 @@ def test_a_custom_tools_free_text_crosses_as_far_as_it_can() -> None:
     assert built(back, "openai_responses")[0]["input"][1:] == body["input"][1:]
 
 
+@pytest.mark.parametrize("text", ["", '{"a": 1}'])
+def test_a_custom_tools_text_may_be_empty_or_json(text: str) -> None:
+    body = {
+        "input": [
+            {"type": "message", "role": "user", "content": "x"},
+            {"type": "custom_tool_call", "call_id": "c", "name": "run", "input": text},
+            {"type": "custom_tool_call_output", "call_id": "c", "output": "Done"},
+        ]
+    }
+    items = DIALECTS["openai_responses"].decode_request(canonical.dumps(body), None).items
+    chat, _ = built(items, "openai_chat")
+    assert chat["messages"][1]["tool_calls"] == [
+        {"id": "c", "type": "custom", "custom": {"name": "run", "input": text}}
+    ]
+    back = DIALECTS["openai_chat"].decode_request(canonical.dumps(chat), None).items
+    assert built(back, "openai_responses")[0]["input"][1:] == body["input"][1:]
+
+
 def test_a_functions_cut_off_arguments_stay_those_of_a_function() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"x": 1, "y'}}
     messages = [

@@ -112,6 +112,7 @@ class CachePrompts:
         self._prefixes = PrefixChains(tree)
         self._salts: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
+        self._fronts: dict[str, int] = {}
         self._marked: dict[str, Markers] = {}
         self._assumed: dict[str, list[tuple[int, float, int]]] = {}
         self._writes = WriteReports()
@@ -121,10 +122,7 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report.
-
-        0 before it, and for models that came into the thread later.
-        """
+        """Tokens before everything recorded, from the thread's first report by any model; 0 before it."""
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
@@ -239,11 +237,12 @@ class CachePrompts:
 
         Returns whether the call may have left anything in the cache.
         """
-        usage, lengths, rules = call.usage, self._lengths_of(call), self._rules(call)
+        usage, rules = call.usage, self._rules(call)
         if usage is None:
             return False
         if first:
-            lengths.set_front(round(usage.input - self._count_blocks(call, call.sent_head)))
+            self._fronts[call.thread] = round(usage.input - self._count_blocks(call, call.sent_head))
+        lengths = self._lengths_of(call)
         marked = rules.mechanism.writes_at_markers
         self._writes.add(call)
         cached_tokens = self._writes.cached_after(call, rules) if marked else usage.input
@@ -298,6 +297,8 @@ class CachePrompts:
         lengths = self._lengths.get(key)
         if lengths is None:
             lengths = self._lengths[key] = Lengths(self._tree)
+        if call.thread in self._fronts:
+            lengths.set_front(self._fronts[call.thread])
         return lengths
 
 

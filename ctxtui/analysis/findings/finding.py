@@ -38,12 +38,12 @@ class Place(NamedTuple):
     origin: str
 
 
-class Finding(Struct, frozen=True, kw_only=True, dict=True):
+class Finding(Struct, frozen=True, kw_only=True):
     """A problem found in a thread, and its fix.
 
     - `problem`, `fix`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
       (``, $1.20 so far``), ``{calls}``, ``{count:tool}`` (``2 tools``), ``{names}``.
-    - `tokens`: the tokens in `problem`: of every call now, or for misses those written again.
+    - `tokens`: freed in each later call by the fix; for misses: written again; for risks: of their blocks.
     - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
       None: unknown.
     - `count`: number of things, which `names` name.
@@ -75,7 +75,7 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     places: tuple[Place, ...] = ()
 
 
-class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
+class FindingInputs(Struct, frozen=True, kw_only=True):
     """A thread up to the call shown, and the context after its answer.
 
     - `policy_context`: that context under the active edits.
@@ -127,7 +127,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later.
 
-        Raises `NothingToStage` if each does.
+        Raises `NothingToStage` if none is left.
         """
         unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
@@ -135,16 +135,14 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD that the markers of `cache` would have saved in the calls, from the lab.
+        """USD that the markers of `cache` would have saved in the calls, as the lab simulates them.
 
-        None if unknown for any.
+        None if it is unknown for a call.
         """
         edited_calls = self.markers.edited_calls(cache, self.calls)
-        return (
-            -edited_calls.usd
-            if edited_calls is not None and edited_calls.usd is not None and not edited_calls.partial
-            else None
-        )
+        if edited_calls is None or edited_calls.usd is None or edited_calls.partial:
+            return None
+        return -edited_calls.usd
 
     def input_usd(self, call: Call) -> float:
         """USD of the input of `call`; 0 without a report or a known price."""
@@ -156,7 +154,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     def first_call(self, position: int) -> int:
         """Number (from 1) of the call that first sent the block at `position`.
 
-        If none did: the next one.
+        The next call's, if none did.
         """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
@@ -190,7 +188,7 @@ class NoFinding(NamedTuple):
 
 
 class NothingToStage(Exception):
-    """A finding for which no edit is proposed; the text gives the reason."""
+    """Raised if a problem has no fix to propose; the text gives the reason."""
 
 
 class FindingKind(Protocol):

@@ -12,31 +12,33 @@ from ctxtui.core.call import Call, Fidelity
 MAX_DEVIATION: Final = 0.02
 """Deviations up to this share of the reported input need no explanation."""
 _MIN_CUT_SHARE: Final = 0.25
-"""Missing input above this share of a call's report is not a counting error."""
+"""A larger share of a call's reported input cannot be missing by an error of counting."""
 
 
 class _Gap(NamedTuple):
-    """One call: reported minus counted input, and minus simulated reads (None: not simulated)."""
+    """One call, in tokens.
+
+    - `reported`: its reported input; `input`: that minus the counted one.
+    - `read`: reported minus simulated reads; None: not simulated.
+    """
 
     call: Call
     number: int
+    reported: int
     input: int
     read: int | None
 
-    @property
-    def reported(self) -> int:
-        return self.call.usage.input if self.call.usage is not None else 0
-
 
 def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence with the reason for each simulated figure that deviates too much.
+    """Yield a sentence for the input, and one for the reads, if they deviate by more than `MAX_DEVIATION`.
 
-    More than `MAX_DEVIATION` is too much. `counted` are the simulated `calls`, all with a report.
+    `counted` are the simulated `calls`, all with a report.
     """
     gaps = [
         _Gap(
             call,
             simulated.number,
+            call.usage.input,
             call.usage.input - simulated.context,
             None if simulated.read is None else call.usage.cache_read - simulated.read,
         )
@@ -55,21 +57,21 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
 
 
 def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
-    explained: set[str] = set()
-    began: dict[str, int] = {}
+    first_calls = 0
+    epoch_by_thread: dict[str, int] = {}
     starts = epochs = cut = 0
     for gap in gaps:
         call = gap.call
-        if call.thread not in explained and call.fidelity == Fidelity.TRANSCRIPT:
+        if call.thread not in epoch_by_thread and call.fidelity == Fidelity.TRANSCRIPT:
             starts += gap.input
-        elif began.get(call.thread) not in (None, call.epoch.number):
+            first_calls += 1
+        elif epoch_by_thread.get(call.thread) not in (None, call.epoch.number):
             epochs += gap.input
         elif gap.input > _MIN_CUT_SHARE * gap.reported:
             cut += gap.input
-        explained.add(call.thread)
-        began[call.thread] = call.epoch.number
+        epoch_by_thread[call.thread] = call.epoch.number
     total = sum(gap.input for gap in gaps)
-    threads = "the first call" if len(explained) == 1 else f"the first calls of {len(explained)} threads"
+    threads = "the first call" if first_calls == 1 else f"the first calls of {first_calls} threads"
     if starts / total > 0.5:
         if deviation > 0:
             return f"{threads} had {-starts:,} tokens less than their recorded blocks count"
@@ -78,12 +80,12 @@ def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
             "shows their size"
         )
     if epochs / total > 0.5:
-        less = " less" if deviation > 0 else ""
-        return f"{abs(epochs):,} tokens{less} are not recorded, after a restart, compaction or change of model"
+        what = "fewer were reported than counted" if deviation > 0 else "are not recorded"
+        return f"{abs(epochs):,} tokens {what}, after a restart, compaction or change of model"
     if cut / total > 0.5:
         return f"{cut:,} reported tokens are in no recorded block: the recording is incomplete"
-    model = gaps[-1].call.model
-    counts = "calibrated" if book.weights(model).calibrated else "guessed"
+    weights = book.weights(gaps[-1].call.model)
+    counts = "calibrated" if weights.calibrated else "exact" if weights.exact else "guessed"
     return f"blocks are counted ({counts} tokens), without the call's own report"
 
 
@@ -92,7 +94,7 @@ def _explain_read(gaps: Sequence[_Gap], deviation: float) -> str:
     gap_calls = [
         (-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > MAX_DEVIATION * gap.reported
     ]
-    most, number = max(gap_calls, default=(0, 0))
+    most, number = max(gap_calls)
     place = f"in {len(gap_calls):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
     if deviation > 0:
         return (

@@ -41,8 +41,8 @@ def proxy(
     Ctrl+c or `ctxtui proxy off` ends it. Each provider has an address at the relay (/anthropic, /openai, /ollama ...):
     give it to a program as its base URL.
 
-    Sessions are told apart by the clients' headers, else by the start of the conversation. Where users can be told
-    apart, only programs of your user (and root) are served; data is forwarded as with `ctxtui exec`.
+    Sessions are told apart by the clients' headers, else by the start of the conversation. Only programs of your user
+    and of root are served, if the system can tell users apart. Data is forwarded as with `ctxtui exec`.
 
     \b
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1

@@ -31,7 +31,7 @@ MASKED: Final = "masked"
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @mask_option(images=True)
-@click.option("--as", "new", metavar="ID", default="", help="The copy's id, if free (default: with -scrubbed).")
+@click.option("--as", "new", metavar="ID", default="", help="The copy's id, if free (default: SESSION-scrubbed).")
 @JSON_OPTION
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:

@@ -46,9 +46,9 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 DIFFERENT: Final = 1
-"""Exit code if the contexts differ, as of diff."""
+"""Exit code if the contexts differ, as diff's."""
 _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d{0,9})")
-"""``NAME@THREAD:NUMBER``, also with ``#``; each part may be missing."""
+"""``NAME@NUMBER`` or ``NAME@THREAD:NUMBER``, also with ``#``; name and number may be empty."""
 
 
 class NamedContext(NamedTuple):
@@ -62,13 +62,13 @@ class NamedContext(NamedTuple):
 @click.command("diff")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--whole", is_flag=True, help="Print all lines of changed blocks, and every block that entered or left.")
+@click.option("--whole", is_flag=True, help="Print all changes, and all lines of changed blocks.")
 @JSON_OPTION
 @click.pass_context
 def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> int:
     """Compare two contexts: the first block that differs, word by word, and other changes.
 
-    These are the blocks that entered, left and changed, in tokens.
+    These are blocks that entered, left, changed or were respelled, in tokens.
 
     A and B are recordings with a call: PATH@12, ID#12, PATH@THREAD:12; the default is the last call of the main thread.
     B may be just @12: another call of A. Two sessions are compared by the contents of their blocks, in any dialect. The
@@ -82,16 +82,16 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     left_name = named_context(a)
     right_name = named_context(b)
     if not left_name.name:
-        raise WrongUse(f"{a} is not a recording", way_out="A must be PATH or PATH@CALL")
+        raise WrongUse(f"A names no recording: {a}", way_out="A must be PATH or PATH@CALL")
     (before, first), (after, second) = _open_sides(
         left_name, right_name if right_name.name else right_name._replace(name=left_name.name), settings
     )
     result = compare_contexts(before, after)
-    unsteady_blocks = _unsteady_blocks(before, after)
+    changing_blocks = _find_changing(before, after)
     if as_json:
-        write_json(diff_json(result, unsteady_blocks, (first, second)))
+        write_json(diff_json(result, changing_blocks, (first, second)))
     else:
-        print_text(result, unsteady_blocks, (first, second), settings, whole=whole)
+        print_text(result, changing_blocks, (first, second), settings, whole=whole)
     return 0 if result.is_same else DIFFERENT
 
 
@@ -128,17 +128,17 @@ def _open_sides(
     return first, second
 
 
-def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
+def _find_changing(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
     return [(side, find_changing_blocks(side.book.session, side.chosen.thread)) for side in threads.values()]
 
 
 Since = Callable[[int], int]
-"""The number of a thread's first call that had a node."""
+"""From a node to the number of the first call of the side's thread that has it."""
 
 
 def diff_json(
-    result: Diff, unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
+    result: Diff, changing_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """`loaded`: the recordings of both sides."""
     first, first_calls = result.first_change, (first_call_numbers(result.a), first_call_numbers(result.b))
@@ -157,7 +157,7 @@ def diff_json(
         if first is not None
         else None,
         "changes": [_change_json(result, change, first_calls) for change in result.changes],
-        "unsteady": [_unsteady_json(side, block) for side, some in unsteady_blocks for block in some],
+        "unsteady": [_changing_json(side, block) for side, some in changing_blocks for block in some],
     }
 
 
@@ -207,7 +207,7 @@ def _words(result: Diff, change: Change) -> list[list[str]]:
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady_json(side: DiffSide, block: ChangingBlock) -> dict[str, Any]:
+def _changing_json(side: DiffSide, block: ChangingBlock) -> dict[str, Any]:
     node = side.tree[block.nodes[-1]]
     return {
         "thread": side.chosen.thread,
@@ -230,7 +230,7 @@ MAX_LISTED_CHANGES = 40
 
 def print_text(
     result: Diff,
-    unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
+    changing_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
     loaded: tuple[Loaded, Loaded],
     settings: Settings,
     *,
@@ -243,7 +243,7 @@ def print_text(
         rows_of_diff.summary(result),
         _first_lines(result, whole),
         _change_lines(result, whole),
-        _unsteady_lines(unsteady_blocks),
+        _changing_lines(changing_blocks, whole),
     ):
         painter.lines(lines)
 
@@ -292,14 +292,21 @@ def _change_lines(result: Diff, whole: bool) -> Iterator[list[Span]]:
     yield from rule("changes", f"{len(listed)} of {len(result.changes)}, --whole prints all" if unlisted else "")
     for change in listed:
         yield list(rows_of_diff.change_row(result, change, width() - 1))
-        if whole and change.kind == CHANGED and change is not result.first_change:
+        if whole and change.kind in (CHANGED, RESPELLED) and change is not result.first_change:
             yield from _word_lines(result, change, whole)
 
 
-def _unsteady_lines(unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]]) -> Iterator[list[Span]]:
-    rows = [(side, block) for side, some in unsteady_blocks for block in some]
-    if not rows:
+def _changing_lines(
+    changing_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], whole: bool
+) -> Iterator[list[Span]]:
+    rows = [(side, block) for side, some in changing_blocks for block in some]
+    listed = rows if whole else rows[:MAX_LISTED_CHANGES]
+    if not listed:
         return
-    yield from rule("changing within the run", "same position, different content")
-    for side, block in rows[:MAX_LISTED_CHANGES]:
+    unlisted = len(rows) - len(listed)
+    yield from rule(
+        "changing within the run",
+        f"{len(listed)} of {len(rows)}, --whole prints all" if unlisted else "same position, different content",
+    )
+    for side, block in listed:
         yield list(rows_of_diff.unsteady_row(side, block, width() - 1))

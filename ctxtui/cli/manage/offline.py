@@ -25,6 +25,7 @@ from ctxtui.services.chat.offline_provider import build_playback
 
 PORT = 4010
 WINDOW = 4096
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
 
 
@@ -39,7 +40,10 @@ KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: any free port).")
 @click.option("--as", "kind", type=click.Choice(tuple(KINDS_BY_NAME)), help="Act as a local server instead.")
 @click.option(
-    "--window", type=click.IntRange(256, 10_000_000), metavar="N", help="With --as: the context window (4096)."
+    "--window",
+    type=click.IntRange(256, 10_000_000),
+    metavar="N",
+    help=f"With --as: the context window ({WINDOW}).",
 )
 @click.option("--play", type=SessionName(), metavar="NAME", help=f"Replay a recording's answers: {NAME_HELP}.")
 @click.option("--thread", default="", metavar="T", help="With --play: a subagent's thread (default: the main one).")
@@ -73,7 +77,7 @@ KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
     "--strict-models", is_flag=True, help="Refuse unknown models, and output limits that a model does not have."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not print a line for each request.")
-@click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON, and no line for each request.")
 @click.pass_context
 def offline(
     context: click.Context,
@@ -135,7 +139,7 @@ def _load_answers(
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with serving(server, port=port) as running:
         if as_json:
@@ -145,7 +149,7 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
             write(_describe_server(running))
         sys.stdout.flush()
         await stop.wait()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _STOP_SIGNALS:
             # A second signal ends the process without waiting for open streams.
             asyncio.get_running_loop().remove_signal_handler(number)
     note("offline provider stopped")
@@ -164,8 +168,8 @@ def _describe_server(running: RunningProvider) -> str:
 
 
 def _print_request(request: SeenRequest) -> None:
-    usage = ", ".join(f"{name} {count}" for name, count in request.usage.items() if isinstance(count, int))
+    counts = ", ".join(f"{name} {count}" for name, count in request.usage.items() if isinstance(count, int))
     refusal = f" refused: {request.rule}" if request.rule else ""
     fault = f" fault: {request.fault}" if request.fault else ""
-    write(escape(f"{request.status} {request.path}{refusal}{fault} {usage}".rstrip()))
+    write(escape(f"{request.status} {request.path}{refusal}{fault} {counts}".rstrip()))
     sys.stdout.flush()

@@ -25,7 +25,7 @@ from ctxtui.curation.provider_rules import ProviderRules, rules_for
 SIGNED = "its provider signed this block: it can be left out, not changed"
 UNRECORDED = "its content is not recorded"
 UNWRITTEN = "its text is not written yet"
-ELSEWHERE = "the text that it moves is not in this block"
+ELSEWHERE = "the text to hoist is not in these blocks"
 MOVED = "an earlier edit moves it: take that back first"
 REMOVED = "it is out of the context already"
 
@@ -76,8 +76,7 @@ def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -
     parts = {context.message_of[p] for p in target_positions if context.items[p].block.kind != HEADER}
     for position in target_positions:
         message = context.message_at(position)
-        heads = message is not None and message.start == position and message.has_header
-        if message is None or not heads:
+        if message is None or message.start != position or not message.has_header:
             positions[position] = None
         elif context.message_of[position] not in parts:
             # A range that ends inside a message includes its header and some of its parts: only those parts.
@@ -101,7 +100,8 @@ def _add_changes(
     elif spec.rewrites:
         changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
         if spec.adds and allowed and not changed:
-            requests.rejected.append(RejectedEdit(edit, -1, ELSEWHERE))
+            if edit not in (rejected.edit for rejected in requests.rejected):
+                requests.rejected.append(RejectedEdit(edit, -1, ELSEWHERE))
             return
     elif spec.marks_cache:
         requests.marks += [(position, edit) for position in target_positions]
@@ -157,7 +157,7 @@ def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, pos
         if requests.moved_block(position) is not None:
             requests.rejected.append(RejectedEdit(edit, position, MOVED))
         return False
-    if not is_changeable(before) and block.kind not in THINKING | {"header"}:
+    if not is_changeable(before) and block.kind not in {*THINKING, HEADER}:
         why = UNRECORDED if block.kind in (NOT_RECORDED, UNREADABLE) else SIGNED
         requests.rejected.append(RejectedEdit(edit, position, why))
         return False

@@ -48,7 +48,6 @@ class Claude(Struct, frozen=True):
     - `sampling`: it accepts sampling parameters.
     - `forced_calls`: it accepts a ``tool_choice`` that forces a call (without ``enabled`` thinking, which no model
       combines with it).
-
     - `bound`: a thinking signature holds for everything before it.
     - `strips`: thinking of earlier turns is dropped from the context.
     - `images`: maximum images of a request, and also maximum pages of its PDFs.

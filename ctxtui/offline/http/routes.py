@@ -79,7 +79,7 @@ ROUTES: Final[dict[str, ServedRoute]] = {
         find_refusals=partial(responses_api.find_refusals, counting=True), serve=responses_api.count_tokens
     ),
 }
-"""Of requests with a body."""
+"""By path, for requests with a body."""
 
 
 def serve(

@@ -21,8 +21,8 @@ BOM: Final = "\ufeff"
 class MemberText(Struct, frozen=True):
     """One member as it is written.
 
-    `before`: the text before it; `key`: with quotes; `colon`: the text around the colon; `raw`: its value's text (None
-    for a section).
+    `before`: the text since the member before; `key`: with quotes; `colon`: the text around the colon; `raw`: its
+    value's text (None for a section).
     """
 
     before: str
@@ -36,7 +36,7 @@ class MemberText(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """Every member of a body, and the text after the last one."""
+    """Every member of a body, and the text after the last one (the whole text without any)."""
 
     entries: tuple[MemberText, ...]
     after: str
@@ -105,19 +105,19 @@ def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """Split the body `text` into members, entering the lists under `sections`.
+    """The members of the body `text`, with the items of `sections`, and where its object starts.
 
-    Also return where its object starts. Raises `Malformed` if the text is not one JSON object.
+    Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":
         raise _not_an_object(text, start)
-    found_members = list(members(text, start, sections))
-    end = close(text, found_members[-1].end if found_members else start + 1)
+    body_members = list(members(text, start, sections))
+    end = close(text, body_members[-1].end if body_members else start + 1)
     rest = skip(text, end)
     if rest != len(text):
         raise malformed("there is text after the body", text, rest)
-    return found_members, start
+    return body_members, start
 
 
 def _not_an_object(text: str, start: int) -> Malformed:

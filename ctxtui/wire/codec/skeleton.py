@@ -1,4 +1,4 @@
-"""Skeletons: a body without its blocks, and the body rebuilt from both (law 1).
+"""Skeletons: a body without its blocks, and the body rebuilt from both.
 
 The JSON of a skeleton (`Skeleton.parts`):
 

@@ -57,8 +57,8 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
     """Make system messages user messages, except where Anthropic allows them (facts §1).
 
-    After the user, or after an assistant message that ends in a server tool's result; and before the assistant, or
-    last.
+    Allowed: after the user, or after an assistant message that ends in a server tool's result; and before the
+    assistant, or last.
     """
     placed: list[dict[str, Json]] = []
     for n, message in enumerate(messages):

@@ -272,6 +272,8 @@ def is_free_text(part: TurnPart) -> bool:
     value = part.value if isinstance(part.value, dict) else {}
     if "function" in value or value.get("type") == "function_call":
         return False
+    if value.get("type") in ("custom", "custom_tool_call"):
+        return True
     return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
 
 

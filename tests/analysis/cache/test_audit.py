@@ -340,6 +340,17 @@ def test_another_model_reads_nothing() -> None:
     assert (talk.rows()[-1].cause, talk.rows()[-1].alarm) == ("model", True)
 
 
+def test_another_model_has_the_same_unrecorded_front() -> None:
+    talk = Talk()
+    first = talk.call()
+    talk.script.model = OPUS4
+    second = talk.call(read=0)
+    made = book(talk.script.session, model_table())
+    replay = what_if.Replay(made, cache_rules_by_call(made))
+    of_first, of_second = (replay.request_after(call, call.response_head).floors for call in (first, second))
+    assert of_second.unexpired_prefix == of_first.unexpired_prefix > 0
+
+
 def test_thinking_is_stripped_when_a_person_speaks_on_models_that_strip() -> None:
     for model, alarm in ((OPUS4, True), (OPUS45, False)):
         talk = Talk(model)

@@ -27,6 +27,19 @@ ANSWER = {
 }  # fmt: skip
 
 
+def record_call(
+    recorder: Recorder, x: str, request: Json, answer: Json, decision: dict[str, Json] | None = None
+) -> None:
+    url = "https://api.anthropic.com/v1/messages"
+    recorder.put(RequestBegun(exchange_id=x, at=1.0, method="POST", url=url, fields=[("x-api-key", "k")]))
+    recorder.put(RequestBytes(x, json.dumps(request).encode(), last=True))
+    if decision is not None:
+        recorder.put(RequestDecided(x, 1.0, None, decision))
+    recorder.put(AnswerBegun(x, 2.0, 200, [("content-type", "application/json")]))
+    recorder.put(AnswerBytes(x, 2.0, json.dumps(answer).encode()))
+    recorder.put(ExchangeEnded(x, 2.0))
+
+
 @pytest.mark.parametrize(
     ("record", "outcome"),
     [
@@ -38,12 +51,6 @@ ANSWER = {
 )
 def test_the_outcome_of_a_call(ctxtui: Run, tmp_path: Path, record: dict[str, Json], outcome: str) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
-    url = "https://api.anthropic.com/v1/messages"
-    recorder.put(RequestBegun(exchange_id="r.1", at=1.0, method="POST", url=url, fields=[("x-api-key", "k")]))
-    recorder.put(RequestBytes("r.1", json.dumps(REQUEST).encode(), last=True))
-    recorder.put(RequestDecided("r.1", 1.0, None, record))
-    recorder.put(AnswerBegun("r.1", 2.0, 200, [("content-type", "application/json")]))
-    recorder.put(AnswerBytes("r.1", 2.0, json.dumps(ANSWER).encode()))
-    recorder.put(ExchangeEnded("r.1", 2.0))
+    record_call(recorder, "r.1", REQUEST, ANSWER, record)
     recorder.close()
     assert ctxtui("edits", tmp_path / "s.jsonl").out == f"main call 1: {outcome}\n"

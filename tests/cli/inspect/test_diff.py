@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.run import RecordedRun
 from ctxtui.cli.inspect.diff import NamedContext, named_context
+from ctxtui.core.canonical import Json
 from tests.cli.conftest import Run
+from tests.cli.edit.test_edits import ANSWER, REQUEST, record_call
 from tests.services.lookalike import claude_code
 
 TOP = ["schema_version", "a", "b", "same", "shared", "kept", "entered", "left", "changed", "respelled", "first"]
@@ -58,6 +62,38 @@ def test_two_sessions_are_compared_by_what_they_say(ctxtui: Run, recording: Path
     assert found["changed"]["blocks"] == 1 and found["entered"]["blocks"] == found["left"]["blocks"] == 0
     assert ["removed", "Monday"] in found["first"]["words"] and found["first"]["category"] == "system"
     assert "Today is [-Monday-]{+Friday+}." in ctxtui("diff", request, other).out
+
+
+def test_whole_prints_the_lines_of_every_block_with_another_id(ctxtui: Run, tmp_path: Path) -> None:
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        messages: list[Json] = [{"role": "user", "content": "go"}]
+        for number in (1, 2):
+            use = {"type": "tool_use", "id": f"{path.stem}{number}", "name": "ls", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": use["id"], "content": "nothing"}
+            messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+        path.write_text(json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}))
+    found, whole = ctxtui("diff", *paths), ctxtui("diff", *paths, "--whole")
+    assert found.code == whole.code == 1
+    assert [text.count("[-a1-]{+b1+}") for text in (found.out, whole.out)] == [1, 2]
+    assert [text.count("[-a2-]{+b2+}") for text in (found.out, whole.out)] == [0, 2]
+
+
+def test_blocks_that_change_within_a_run_are_not_left_out_silently(
+    ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxtui.cli.inspect.diff.MAX_LISTED_CHANGES", 1)
+    recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
+    messages = [{"role": "user", "content": "hoi"}]
+    for number, day in enumerate(("Monday", "Tuesday"), 1):
+        system = [{"type": "text", "text": f"{text} Today is {day}."} for text in ("Be brief.", "Read the notes.")]
+        request: Json = {**REQUEST, "system": system, "messages": [*messages]}
+        record_call(recorder, f"r.{number}", request, {**ANSWER, "id": f"msg_{number}"})
+        messages += [{"role": "assistant", "content": "hoi"}, {"role": "user", "content": "more"}]
+    recorder.close()
+    found, whole = (ctxtui("diff", f"{tmp_path / 's.jsonl'}@1", "@2", *more).out for more in ((), ("--whole",)))
+    assert "1 of 2, --whole prints all" in found.partition("changing within the run")[2]
+    assert found.count("1× last at call 2") == 1 and whole.count("1× last at call 2") == 2
 
 
 @pytest.mark.parametrize(

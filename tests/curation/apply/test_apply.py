@@ -231,6 +231,8 @@ def test_a_tool_that_the_request_needs_is_not_removed(choice: dict[str, str], re
     found = apply(context, [edit])
     assert [rejected.why for rejected in found.rejected] == [reason]
     assert [item.block.value()["name"] for item in found.sent if item.place.section == "tools"] == [kept]
+    twice = apply(context, [edit, make(DROP, edit.targets, author="window")])
+    assert [rejected.why for rejected in twice.rejected] == [reason, reason] and twice.sent == found.sent
 
 
 def test_signed_blocks_are_stripped_but_not_changed() -> None:

@@ -148,3 +148,8 @@ def test_a_record_with_its_request_is_no_event(record: dict[str, Any]) -> None:
 def test_a_step_of_a_trajectory_is_no_event() -> None:
     step = {"message": {"role": "assistant", "content": "Hello"}, "done": False}
     assert not event_stream.sniff(json.dumps(step).encode() + b"\n", "a.jsonl")
+
+
+def test_a_whole_answer_of_ollama_is_no_stream() -> None:
+    answer = {"model": "m", "message": {"role": "assistant", "content": "Hello"}, "done": True}
+    assert form_of(json.dumps(answer).encode(), "a.json").name != "event stream"

@@ -39,10 +39,7 @@ _ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
 
 
 def _resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = _MAX_ATTACHMENT_DEPTH) -> Json:
-    """Replace every ``attachment://HASH`` in `value` by its content.
-
-    It looks up to `depth` levels deep.
-    """
+    """Replace each ``attachment://HASH`` in `value`, up to `depth` levels deep, by its content."""
     if not attachments or depth == 0:
         return value
     if isinstance(value, str):

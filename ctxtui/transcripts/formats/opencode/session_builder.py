@@ -214,7 +214,7 @@ def _is_user_run(message: OpenCodeMessage) -> bool:
 def _kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     """Select the messages that the next request has.
 
-    The last compaction's question, its summary, kept and later ones. All messages if there was no compaction.
+    They are the last compaction's question and summary, kept and later ones; without a compaction, all.
     """
     summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)
     if summary is None:

@@ -45,11 +45,11 @@ class CompactionRequest(Struct, frozen=True):
 
 
 _SIGNS: Final = (b"detailed summary of ", b"CONTEXT CHECKPOINT COMPACTION", b"compaction_trigger")
-"""A body that is recognized by its content has one of these, so that no other body is parsed for this."""
+"""Every body that is recognized by its content has one of these; others need not be parsed."""
 
 
 def may_compact(path: str, body: bytes) -> bool:
-    """Whether `recognize_compaction` must look at this request; False for nearly all others."""
+    """Whether a request may be one to compact: a cheap test before its body is parsed."""
     return path.rstrip("/").endswith(_COMPACT_PATH) or any(sign in body for sign in _SIGNS)
 
 
@@ -63,9 +63,9 @@ def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
 
 
 def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
-    """List the messages or items of a request without the system's.
+    """List the messages or items of a request, without those of the system.
 
-    Claude Code 2.1.332 adds some system messages at the end, too.
+    Claude Code 2.1.332 adds some at the end, too.
     """
     turns = as_list(request.get("messages")) or as_list(request.get("input"))
     return [as_dict(turn) for turn in turns if as_dict(turn).get("role") not in _SYSTEM]
@@ -89,7 +89,7 @@ def _recognize(kind: str, text: str) -> CompactionRequest | None:
 
 
 def _last_text(message: dict[str, Json]) -> str:
-    """The text at the end of a user's message, else ""."""
+    """The last part of a user's message if it is text, else ""."""
     content = message.get("content")
     if message.get("role") != "user":
         return ""
@@ -114,34 +114,36 @@ def summary_part(text: str) -> str:
 
 
 def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
-    """Replace the summary in an answer, and keep everything else as the provider sent it.
+    """Replace the summary in an answer, and keep all other values.
 
-    Raises `CtxtuiError` if not exactly one text is found in the answer.
+    A stream's whole text goes into its first piece. Raises `CtxtuiError` if not exactly one text is found.
     """
     old_text = read_summary(dialect, answer)
     match = _SUMMARY.search(old_text)
     text = f"{old_text[: match.start(1)]}{summary}{old_text[match.end(1) :]}" if match else summary
-    places: set[Json] = set()
+    positions: set[Json] = set()
     if dialect not in _REWRITE_PIECE:
         rewritten = b""
     elif sse.is_stream(answer[:512].decode("utf-8", "replace")):
-        rewritten = b"".join(_rewrite_events(dialect, sse.parse_stream(answer), text, places))
+        rewritten = b"".join(_rewrite_events(dialect, sse.parse_stream(answer), text, positions))
     else:
-        rewritten = canonical.dumps(_rewrite_whole(dialect, as_dict(parse_body(answer)), text, places))
-    if len(places) != 1:
+        rewritten = canonical.dumps(_rewrite_whole(dialect, as_dict(parse_body(answer)), text, positions))
+    if len(positions) != 1:
         raise CtxtuiError(
-            f"{len(places)} texts found in the answer, so the summary cannot be replaced",
+            f"{len(positions)} texts found in the answer, so the summary cannot be replaced",
             way_out="release or refuse it",
         )
     return rewritten
 
 
-def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, places: set[Json]) -> Iterator[bytes]:
-    """Encode events with `text` in place of the answer's; add its positions to `places`."""
+def _rewrite_events(
+    dialect: str, events: Sequence[sse.ServerEvent], text: str, positions: set[Json]
+) -> Iterator[bytes]:
+    """Encode events with `text` in place of the answer's; add its positions to `positions`."""
     for event in events:
         value = event.value()
         if isinstance(value, dict):
-            changed = _REWRITE_PIECE[dialect](value, "" if places else text, places, text)
+            changed = _REWRITE_PIECE[dialect](value, "" if positions else text, positions, text)
             if changed is None:
                 continue
             if changed != value:
@@ -152,26 +154,26 @@ def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, 
         yield "\n".join([*lines, "", ""]).encode()
 
 
-def _message_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+def _message_piece(event: dict[str, Json], text: str, positions: set[Json], whole: str) -> dict[str, Json] | None:
     delta = as_dict(event.get("delta"))
     if event.get("type") != "content_block_delta" or delta.get("type") != "text_delta":
         return event
-    places.add(event.get("index"))
+    positions.add(event.get("index"))
     return {**event, "delta": {**delta, "text": text}} if text else None
 
 
-def _completion_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+def _completion_piece(event: dict[str, Json], text: str, positions: set[Json], whole: str) -> dict[str, Json] | None:
     choices = as_dicts(event.get("choices"))
     if not any(as_dict(choice.get("delta")).get("content") for choice in choices):
         return event
-    places.update(choice.get("index") for choice in choices)
+    positions.update(choice.get("index") for choice in choices)
     own = [{**choice, "delta": {**as_dict(choice.get("delta")), "content": text}} for choice in choices]
     return {**event, "choices": own}
 
 
-def _response_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+def _response_piece(event: dict[str, Json], text: str, positions: set[Json], whole: str) -> dict[str, Json] | None:
     if event.get("type") == "response.output_text.delta":
-        places.add((event.get("output_index"), event.get("content_index")))
+        positions.add((event.get("output_index"), event.get("content_index")))
         return {**event, "delta": text} if text else None
     if event.get("type") == "response.output_text.done":
         return {**event, "text": whole}
@@ -194,20 +196,20 @@ _REWRITE_PIECE: Final[dict[str, Callable[[dict[str, Json], str, set[Json], str],
     CHAT: _completion_piece,
     RESPONSES: _response_piece,
 }
-"""Rewrites one event of a stream: `text` is its piece ("" once it is placed), `whole` the text for events that repeat
-it in full. Positions of texts are added to `places`. None: the event is dropped."""
+"""Rewrites one event of a stream, by dialect: `text` is for the first piece ("" for others), `whole` for events that
+repeat it in full. Positions of texts are added to `positions`. None: the event is dropped."""
 
 
-def _rewrite_whole(dialect: str, body: dict[str, Json], text: str, places: set[Json]) -> dict[str, Json]:
+def _rewrite_whole(dialect: str, body: dict[str, Json], text: str, positions: set[Json]) -> dict[str, Json]:
     if dialect == CHAT:
         choices = as_dicts(body.get("choices"))
-        places.update(choice.get("index") for choice in choices)
+        positions.update(choice.get("index") for choice in choices)
         own = [{**choice, "message": {**as_dict(choice.get("message")), "content": text}} for choice in choices]
         return {**body, "choices": own}
     if dialect == RESPONSES:
         parts = [part for item in as_dicts(body.get("output")) for part in as_dicts(item.get("content"))]
-        places.update(n for n, part in enumerate(parts) if part.get("type") == "output_text" and part.get("text"))
+        positions.update(n for n, part in enumerate(parts) if part.get("type") == "output_text" and part.get("text"))
         return as_dict(_with_output_text(body, text))
     parts = as_dicts(body.get("content"))
-    places.update(n for n, part in enumerate(parts) if part.get("type") == "text")
+    positions.update(n for n, part in enumerate(parts) if part.get("type") == "text")
     return {**body, "content": [{**part, "text": text} if part.get("type") == "text" else part for part in parts]}

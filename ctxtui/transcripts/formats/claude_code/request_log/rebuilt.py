@@ -69,7 +69,7 @@ def decode_request(raw: bytes) -> RequestRecord:
 class RecordedMarker(NamedTuple):
     """A cache breakpoint: its value, and its `path` from the body's top.
 
-    ``("messages", 1, "content", 0)``; empty if it was recorded in another form.
+    Such as ``("messages", 1, "content", 0)``; empty if it was recorded in another form.
     """
 
     path: tuple[str | int, ...]
