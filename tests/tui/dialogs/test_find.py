@@ -98,6 +98,7 @@ def test_a_session_with_many_hits_hides_no_other() -> None:
     assert len(search_hits.rows([many, few])) == 46
     shell = replace(spotted("a", 1), category="tool_result", label="exec_command")
     row = "".join(s.text for s in search_hits.TABLE.draw(shell, 80))
+    assert search_hits.explain_count(FoundSession("a", "a", [shell])) == "The text occurs 1 time in 1 block."
     assert " $ " in row and "exec_command" not in row, "as every other row calls it"
 
 

@@ -256,6 +256,7 @@ def test_this_call_adds_up_and_says_what_was_saved() -> None:
     assert all(len(line) <= 46 for line in text)
     folded = [plain(line) for line in this_call.lines(what, 30, 3)]
     assert len(folded) == 3 and "$" in folded[1]
+    assert [plain(line) for line in this_call.lines(what, 30, 1)] == folded[1:2] and not this_call.lines(what, 30, 0)
 
 
 def test_a_miss_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.views.inspector.this_call import ThisCall, lines
 from ctxtui.views.text import narrow
@@ -20,6 +21,7 @@ def test_facts_about_a_call_stand_whole_or_not_at_all() -> None:
     what = ThisCall(reported=True, lines=(), total=1.0, priced=True, uncached=None, facts=facts)
     assert told(what, 50) == "after 0:04 · took 0:04 · end turn"
     assert told(what, 30) == "after 0:04 · took 0:04"
+    assert told(replace(what, error="overloaded\n\x1b[2J"), 30) == "✗ overloaded ␛[2J"
     assert narrow.facts((), 20) == "" and narrow.facts(("program 12.3k → sent 4.5k",), 12) == "program 12.…"
     assert narrow.facts(("one that is too long", "short"), 20) == "one that is too long"
 
