@@ -100,9 +100,9 @@ _LETTERS: Final = string.ascii_letters + string.digits
 
 
 class IdMaker:
-    """Makes ids; equal seeds give the same sequence."""
+    """Makes ids. Equal seeds give the same sequence, None gives another one each time."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int | None = 0) -> None:
         self._random = Random(seed)
 
     def new(self, prefix: str, length: int = 24) -> str:
@@ -138,13 +138,13 @@ class Provider:
     - `responses`, `items`: what the Responses API stores, by id.
     - `threads`: message threads of the Messages API.
     - `cached`: Google's cached contents by name.
-    - `names`: makes ids; equal values of `seed` give equal ids.
+    - `names`: makes ids from `seed`, as `IdMaker` does.
     - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
       rules of ``offline``.
     """
 
     clock: Clock = time.time
-    seed: int = 0
+    seed: int | None = 0
     playback: Playback | Script | None = None
     strict_models: bool = False
     limits: RateLimits = field(default_factory=RateLimits)

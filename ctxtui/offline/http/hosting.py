@@ -14,6 +14,7 @@ from msgspec import Struct
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.http.server import Server, is_loopback
+from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import text_counter
 
 HOST: Final = "127.0.0.1"
@@ -82,7 +83,8 @@ def starter() -> Callable[[float], str]:
     stack = ExitStack()
 
     def start(pace: float) -> str:
-        running = stack.enter_context(offline(Server(pace=pace)))
+        # With a seed two chats would have calls with the same ids, and statistics would count them once.
+        running = stack.enter_context(offline(Server(Provider(seed=None), pace=pace)))
         # The tokenizer loads while the user is still typing.
         threading.Thread(target=text_counter(OFFLINE), args=("",), daemon=True).start()
         return running.url

@@ -29,3 +29,17 @@ async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, cold_
     monkeypatch.setattr("ctxtui.services.child_process.sys.executable", "/bin/false")
     with pytest.raises(ProviderError, match="could not be started"):
         await offline_provider.start_offline(PARTNER)
+
+
+async def test_two_chats_have_calls_with_different_ids() -> None:
+    """Statistics count calls with the same id once."""
+    ids = set()
+    for _ in range(2):
+        partner, end = await offline_provider.start_offline(PARTNER)
+        async with anthropic.AsyncAnthropic(base_url=partner.endpoint.base_url, api_key="x", max_retries=0) as client:
+            answer = await client.messages.create(
+                model="offline", max_tokens=900, messages=[{"role": "user", "content": "hello"}]
+            )
+        ids |= {answer.id, answer._request_id}
+        await end()
+    assert len(ids) == 4
