@@ -118,6 +118,18 @@ def test_a_turn_can_be_taken_back() -> None:
     assert right.epoch.start is EpochStart.REWIND
 
 
+def test_a_prompt_that_is_only_a_picture_can_be_taken_back() -> None:
+    script = codex.Script()
+    script.meta()
+    script.context()
+    script.user("list the files")
+    script.says("Done.")
+    script.item("message", role="user", content=[{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}])
+    script.says("A cat.")
+    script.event("thread_rolled_back", num_turns=1)
+    assert read(script.dump()).tip()[-4:] == [*QUESTION, "assistant:", "output_text Done."]
+
+
 def test_errors_and_unknown_records() -> None:
     found = odd("errors")
     assert [(h.kind, h.text) for h in found.session.happenings] == [("api error", "stream disconnected, retrying 1/5")]
