@@ -27,7 +27,7 @@ class RecordHandler(Protocol):
         """Return the events of one record; `source` is its position in the file."""
 
     def state_events(self) -> Iterable[Event]:
-        """Return the events of the current state, such as description and tips; called by each `settle`."""
+        """Return the events of the current state, such as description and tips, at each settle."""
 
 
 class LinesReader(Reader):
