@@ -11,6 +11,7 @@ import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
+from ctxtui.cli.edit.share import refuse_source
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import FailedRecordings, escape, failed_as_json, note_failed, print_result
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, read_sessions
@@ -97,6 +98,7 @@ def check_(
     baseline_figures = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
+    refuse_source(junit, *files)
     checked: list[CheckedRecording] = []
     failed: list[tuple[str, CtxtuiError]] = []
     tolerance_share = parse_share(tolerance, "--tolerance")
