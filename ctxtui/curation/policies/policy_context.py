@@ -115,7 +115,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def pinned(self) -> frozenset[int]:
-        """Positions that no policy may change: the user's pins, and blocks paired with them."""
+        """Positions that no policy may change: pinned ones, and blocks paired with them."""
         own = set(self.applied.pinned)
         for position in self.applied.pinned:
             own.update(self.context.partners.get(position, ()))
