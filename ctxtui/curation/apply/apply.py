@@ -33,8 +33,8 @@ REMOVED = "it is out of the context already"
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
     """Apply the edits of `log` to `context` and return the result.
 
-    `log` has staged and applied edits alike. If several edits change one block, each works on the result of the one
-    before; a replacement brings a removed or moved block back. Only the user's edits may change a pinned block. No edit
+    `log` has staged and applied edits alike. If several edits change one block, each works on what the one before
+    left; a replacement brings a removed or moved block back. Only the user's edits may change a pinned block. No edit
     removes the call or result of one that stays. `rules` are those of the model (None: the defaults of the dialect).
     """
     requests = RequestedFates()
