@@ -67,7 +67,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = make_run_report(plan, config, path, progress=ReadingProgress(work.show))
-    write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
+    write_json(budget_json(report)) if as_json else _print(report, config.settings.glyphs)
 
 
 def _parse_take(text: str) -> tuple[str, int]:
@@ -83,7 +83,7 @@ def _parse_take(text: str) -> tuple[str, int]:
     return name.strip(), tokens
 
 
-def _print(report: RunReport, path: Path, glyphs: str) -> None:
+def _print(report: RunReport, glyphs: str) -> None:
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
     painter.lines(budget_lines(report.budget, report.kilobytes))
