@@ -61,7 +61,7 @@ class Names:
         return next((node_ for node_ in reversed(candidates) if node_ < node and self._tree.holds(node, node_)), last)
 
     def call_of_result(self, node: Node) -> int | None:
-        """Node of the call that the result at `node` answers; None if it is not in the tree."""
+        """Node of the call with the id of the result at `node`; None if the tree has none."""
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:

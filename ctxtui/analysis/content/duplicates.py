@@ -306,7 +306,7 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
 def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
     """Outdated tool results of the context `head`, each with the reason.
 
-    A result is outdated if it is marked in `repeats` (of this context), or answers a call of an earlier turn.
+    A result is outdated if it is of an earlier turn, or marked in `repeats` (of this context; not as `WORKSPACE`).
     """
     reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)

@@ -105,6 +105,8 @@ def exec_(
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
+    if as_json and not print_env:
+        raise WrongUse("--json needs --print-env: COMMAND keeps standard output", place="--json")
     if keep_warm_usd and print_env:
         raise WrongUse("--keep-warm needs a COMMAND: its end is the end of the refreshes", place="--keep-warm")
     # Report an invalid policy before the program runs.
