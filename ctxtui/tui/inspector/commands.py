@@ -316,7 +316,7 @@ class LeaveOpen(Command):
 
     name, keys, group = "leave", ("escape",), "general"
     works_on_end = True
-    run = Act(NavigationController, NavigationController.leave)
+    run: ClassVar[object] = Act(NavigationController, NavigationController.leave)
 
 
 class Home(Command):
