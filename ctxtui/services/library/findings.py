@@ -130,7 +130,8 @@ def _price_finding(
         )
     policy_context, number = inputs.policy_context, len(inputs.calls)
     after = policy_context.under(finding.edits).applied
-    tag = base.prices.tag(after)
+    # Only a redaction may remove text that later blocks quote.
+    tag = base.prices.tag(after, policy_context.literals if finding.warning else None)
     if finding.warning:
         # Unlike other findings it is shown even if its redaction saves nothing.
         if not tag.refused:
