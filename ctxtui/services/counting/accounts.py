@@ -75,7 +75,7 @@ class Account(Struct, frozen=True):
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in single_context_calls(session) if call.usage), key=_reported_input, default=None)
+        largest = max((call for call in calls_with_context(session) if call.usage), key=_reported_input, default=None)
         peak = _reported_input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_drop_content(call) for call in session.calls.values() if only is None or call.id in only]
@@ -155,8 +155,8 @@ def priced_account(session: Session, book: Book, settings: Settings) -> Account:
     return Account(session, book, costs, table, settings.usable_share)
 
 
-def single_context_calls(session: Session) -> list[Call]:
-    """The calls made from one context each; if there are only sums, those."""
+def calls_with_context(session: Session) -> list[Call]:
+    """The calls of which more than figures is recorded; if there are none, all."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 

@@ -52,7 +52,7 @@ class Curation(EditedContext):
     policy_edits: tuple[Edit, ...]
     tag: PriceTag
     policy_context: PolicyContext
-    """The policy context, under the given edits."""
+    """The policy context under all of `log` but `policy_edits`."""
     prices: EditPrices
     """Prices of further edits."""
 
