@@ -45,7 +45,7 @@ class Usage(Struct, frozen=True, gc=False):
 
     @property
     def input(self) -> int:
-        """All input tokens: read + write + fresh (law 6)."""
+        """All input tokens: read + write + fresh."""
         # Spelled out for speed: this is read several times per report.
         return self.fresh + self.cache_read + self.write_5m + self.write_1h + self.write_30m + self.write_12h
 

@@ -1,6 +1,6 @@
 """Makes the edits that a key stages for the selected blocks.
 
-The inspector and ``ctxtui curate`` call it with positions; nothing is staged here.
+The inspector and ``ctxtui edits stage`` call it with positions; nothing is staged here.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) 
 def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[int | None, str, str]:
     """Find the text that an edit at `position` would change.
 
-    Returns the position of the block, its text as sent, and the kind of edit that changes it; (None, "", "") if nothing
-    there is editable.
+    Returns the position of the block, the text of its last summary or replacement (else as recorded), and the kind of
+    edit that changes it; (None, "", "") if nothing there is editable.
     """
     edit = _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)
     if edit is not None and "value" not in edit.params:

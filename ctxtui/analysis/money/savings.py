@@ -301,7 +301,7 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
     """Saving of one policy on the blocks of `context`, each edited when it was added.
 
-    None if one of its edits cannot be made at that moment, and if nothing would have been saved.
+    None if one of its edits cannot be made at that moment, or if nothing would have been saved.
     """
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None

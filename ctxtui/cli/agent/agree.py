@@ -21,7 +21,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.chat import resending
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.model_choice import choose_model as choose_model
+from ctxtui.services.chat.model_choice import choose_model
 from ctxtui.services.chat.model_summary import parse_choice
 from ctxtui.services.chat.resending import ResendQuote, VariantSpec
 from ctxtui.services.config.config import Config
@@ -113,7 +113,7 @@ def run_agreement(
 ) -> AgreeResult:  # fmt: skip
     """Send at most `calls` calls again, also under `variants` and without heavy blocks.
 
-    Raises `CtxtuiError` if nothing can be sent again, if it could cost more than the budget, or if no request was
+    Raises `CtxtuiError` if nothing can be sent again, if it may cost more than the budget, or if no request was
     answered.
     """
     settings = config.settings
@@ -124,7 +124,7 @@ def run_agreement(
     with Working("putting requests together") as work, cached_counter(settings) as counter:
         account = make_account(loaded.session, counter, settings)
         heavy = resending.list_omittable_blocks(account, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
-        left_out = [resending.VariantSpec(name=block.name, without=block.digest) for block in heavy]
+        left_out = [VariantSpec(name=block.name, without=block.digest) for block in heavy]
         all_variants = [*variants, *left_out]
         plan = list(
             resending.plan_resends(account, counter, settings, chat_model, chosen.thread, numbers, all_variants)

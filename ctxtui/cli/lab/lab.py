@@ -12,7 +12,7 @@ from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.solve import FittedVariant
 from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
-from ctxtui.cli.edit.share import masker_of, refuse_existing
+from ctxtui.cli.edit.share import masker_of, refuse_existing, refuse_source
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
@@ -103,9 +103,9 @@ def lab(
         raise WrongUse("--solve tries its own policies and caches", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     request = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
-    results = read_sessions(
-        SOLVE if solve else LAB, expand_names(names, settings.clients), request, settings, "in the lab"
-    )
+    recordings = expand_names(names, settings.clients)
+    refuse_source(html, *recordings)
+    results = read_sessions(SOLVE if solve else LAB, recordings, request, settings, "in the lab")
     failed = [(result.name, result.error) for result in results if result.error is not None]
     best: list[SolvedSession] = [result.result for result in results if solve and result.error is None]
     labs: list[SessionLab] = [result.lab for result in best] or [

@@ -284,7 +284,7 @@ class _EventsByCall:
 
     def _is_over(self, call: Call) -> bool:
         usable = context_window(self._book, call, self._usable_share).usable
-        return bool(usable and call.usage and call.usage.input > usable)
+        return bool(usable and call.usage and not call.is_sum and call.usage.input > usable)
 
 
 def _read_share(session: Session) -> float | None:

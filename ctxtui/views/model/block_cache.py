@@ -146,7 +146,10 @@ class Readings:
         row = self._session.tree[node]
         if not self.ready(node):
             return ""
-        return self.reading(node).call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
+        content = self.reading(node)
+        if row.category == _CALL:
+            return content.pairing_id
+        return content.call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
         """The call that a result answers; None for other blocks, or if it is not recorded."""
@@ -158,7 +161,7 @@ class Readings:
             row = tree[current]
             if row.category == _CALL and call_id.encode("utf-8", "replace") in row.block.body and self.ready(current):
                 call = self.reading(current)
-                if call.call_id == call_id:
+                if call.pairing_id == call_id:
                     return call
             current, steps = row.parent, steps + 1
         return self._names.call(call_id, node.id)

@@ -172,6 +172,7 @@ def test_risks_are_told_by_what_goes() -> None:
     assert risk(EXTERNALIZE, once, name="x") == Risk.OUTSIDE
     assert risk("compact_json", once) == Risk.NOTHING
     assert risk("compact_json", once, drop=["a"]) == Risk.PARTS
+    assert risk("compact_json", once, flatten=["a"]) == Risk.PARTS, "false members are left out"
     assert risk(TRUNCATE, once) == risk(STRIP, once) == risk(DROP, tool) == Risk.PARTS
     assert risk(SUMMARIZE, once, text="x") == Risk.SUMMARY
     assert risk(DROP, once) == Risk.GONE
