@@ -38,7 +38,7 @@ DESCRIBED: Final = Described.__struct_fields__
 
 
 class ThreadSeen(Struct, frozen=True):
-    """A line of context exists: `parent` is the thread that spawned it ("" for the main one)."""
+    """A line of context exists: `parent` is the thread that spawned it ("": none, or unknown)."""
 
     id: str
     label: str = ""
