@@ -34,7 +34,7 @@ class ClaudeState:
     """The state of one session.
 
     - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
-    - `queued`: texts that a person typed while the agent worked.
+    - `queued`: texts that arrived while the agent worked.
     - `clock`: time of the last record of the main file.
     """
 
