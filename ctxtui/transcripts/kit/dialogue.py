@@ -16,7 +16,6 @@ from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import complete_epoch, one_line
 
-
 _USER: Final = Place("messages", "user")
 """Place of a person's text; others have a mark."""
 
