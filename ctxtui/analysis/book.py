@@ -47,8 +47,6 @@ class Book:
         self._measure = measure
         self._labels = labels
         self._cards: dict[str, ModelCard] = {}
-        self._models: tuple[int, frozenset[str]] = (0, frozenset())
-        """Number of calls seen, and their models."""
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
         self.version = 0
@@ -127,15 +125,8 @@ class Book:
     @property
     def models(self) -> frozenset[str]:
         """Models of the session's calls; one without a name if there are none."""
-        calls = self.session.calls
-        count, models = self._models
-        if count != len(calls):
-            # Copy first: another thread may be adding calls.
-            every = list(calls.values())
-            models |= {call.model for call in every[count:]}
-            # Assign both together, so that another thread sees a consistent pair.
-            self._models = len(every), models
-        return models or frozenset({""})
+        # Copy first: another thread may be adding calls.
+        return frozenset({call.model for call in list(self.session.calls.values())} or {""})
 
     def is_counted(self, model: str, node: int) -> bool:
         return self.cumulated(model).is_counted(node)

@@ -20,15 +20,18 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """Select call `number` (0: the last) of `thread`.
+    """Select call `number` (0: the last) of `thread`, an id or a label that only one thread has.
 
     The thread "" is the main one, or the first with calls. Raises `NotFound`. With `after`, and in a thread without
     calls, it is the call that is still to be made.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:
-        threads = ", ".join(session.threads) or "none"
-        raise NotFound(f"no thread {name!r}", way_out=f"threads: {threads}")
+        labelled = [id_ for id_, thread in session.threads.items() if thread.label == name]
+        if len(labelled) != 1:
+            threads = ", ".join(labelled or session.threads) or "none"
+            raise NotFound(f"{len(labelled) or 'no'} threads are named {name!r}", way_out=f"threads: {threads}")
+        (name,) = labelled
     calls = session.thread_calls(name)
     if not calls and (after or number == 0):
         return ChosenCall(name, 0, _unsent_start(session, name))

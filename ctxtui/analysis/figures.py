@@ -30,7 +30,7 @@ from ctxtui.core.usage import Usage
 class CallFigures(Struct, frozen=True, kw_only=True):
     """Size of a call's context, in tokens.
 
-    - `context_tokens`: the size of the whole context (0 for a sum of calls); `lo` to `hi` is its 90 % interval.
+    - `context_tokens`: the size of the whole context; `lo` to `hi` is its 90 % interval. A sum of calls has none (0).
     - `method`: where the size is from. ``reported``: the provider's report. ``exact``: the sum of blocks that are all
       counted exactly. Otherwise it is an estimate (the recording's, a forecast, or the sum of blocks): ``calibrated``
       if enough reports were learned, else ``guessed``.
@@ -82,7 +82,7 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
     - `tokens` is the size of the block; `lo` to `hi` is its 90 % interval.
     - `method` is ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for input that is
       not recorded and for the replacement of an absent block.
-    - `read` is False if the provider removes the block before the model reads it. Its tokens are in no sum.
+    - `read` is False if the model does not read the block. Its tokens are in no sum.
     - `gone` says why, and since when, the provider's report shows the block to be absent. `tokens` is then the size of
       its replacement, if there is one.
     """
@@ -202,7 +202,7 @@ def context_size(book: Book, call: Call) -> int | None:
     return call_figures.context_tokens if call_figures.counted else None
 
 
-def _total_tokens(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
+def _total_tokens(book: Book, call: Call, visible: int, unrecorded: int) -> tuple[int, str, int, int]:
     if call.is_sum:
         return 0, "exact", 0, 0
     if call.usage is not None:
@@ -220,8 +220,8 @@ def _total_tokens(book: Book, call: Call, visible: int, missing: int) -> tuple[i
     forecast = book.forecast(call)
     if forecast is not None:
         return forecast.predicted, estimate, forecast.lo, forecast.hi
-    counted_tokens = visible + missing
-    method = "exact" if share is None and not missing else estimate
+    counted_tokens = visible + unrecorded
+    method = "exact" if share is None and not unrecorded else estimate
     return counted_tokens, method, max(0, counted_tokens - slack), counted_tokens + slack
 
 

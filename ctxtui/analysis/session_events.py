@@ -17,7 +17,7 @@ from ctxtui.core.usage import Usage
 
 JUMP: Final = 5_000
 """A context that grew by more tokens than this in one call made a jump."""
-_QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
+_QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED, "edits", "files"})
 """Kinds of events that are not problems."""
 
 

@@ -1,4 +1,4 @@
-"""History of the prefixes of requests, for caches where each use renews the whole prefix."""
+"""History of the prefixes of requests, for caches without markers."""
 
 from __future__ import annotations
 

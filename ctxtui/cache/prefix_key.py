@@ -2,7 +2,7 @@
 
 - Anthropic's keys chain (section, role, block). Neighbouring messages of one role merge, and headers count only by
   their role.
-- The OpenAI dialects chain headers too, so message bounds count.
+- The other dialects chain headers too, so message bounds count.
 
 Markers are in no block and so in no key. The chain is kept per node: a call costs time only for its new blocks.
 """
@@ -53,7 +53,7 @@ NOTHING: Final = ContentFacts()
 
 
 class PromptFacts:
-    """Content of a prompt, by node of one tree; only Anthropic's prefix keys depend on it."""
+    """Facts about a prompt that its prefix keys depend on, by node of one tree."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -123,7 +123,7 @@ def _add_node(facts: ContentFacts, node: Node) -> ContentFacts:
 
 
 UNREAD: Final = frozenset({"id", "status", "content"})
-"""Members of an OpenAI header that do not reach the prompt (assumed); `content` only says how it was spelled."""
+"""Members of a header that do not reach the prompt (assumed); `content` only says how it was spelled."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 """Kinds of blocks that need no special case."""
 _SPELLINGS: Final = (STRING, LIST, OBJECT)
@@ -309,7 +309,7 @@ def _before_messages(position: PrefixEnd) -> PrefixEnd:
 
 
 def header_key(value: canonical.Json) -> bytes:
-    """The part of an OpenAI message header that reaches the prompt."""
+    """The part of a message header that reaches the prompt, in dialects other than Anthropic's."""
     if not isinstance(value, dict):
         return canonical.dumps(value)
     spellings = {key for key, item in value.items() if item in _SPELLINGS and key not in _NAMES}

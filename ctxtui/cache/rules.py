@@ -39,7 +39,7 @@ class Mechanism(Struct, frozen=True, kw_only=True):
     - `keeps_answers`: an answer can leave entries of its own, whatever `CacheRules.answers` says.
     - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
     - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
-    - `dialect`: assumed for a request whose provider is unknown ("": any).
+    - `dialect`: assumed for a request whose provider is unknown ("": Chat).
     """
 
     writes_at_markers: bool = False

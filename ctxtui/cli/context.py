@@ -65,7 +65,7 @@ CALL_OPTION: Final = click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
 )
 THREAD_OPTION: Final = click.option(
-    "--thread", default="", metavar="T", help="A subagent's thread (default: the main one)."
+    "--thread", default="", metavar="T", help="A subagent's thread, by ID or label (default: the main one)."
 )
 JSON_OPTION: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 FORCE_OPTION: Final = click.option("--force", is_flag=True, help="Replace an existing FILE.")

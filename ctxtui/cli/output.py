@@ -97,7 +97,15 @@ def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
     return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
 
 
-def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
+FailedRecordings = Sequence[tuple[str, CtxtuiError]]
+"""Names of recordings that cannot be read, with the error."""
+
+
+def failed_as_json(failed: FailedRecordings) -> list[dict[str, str]]:
+    return [{"file": name, "error": str(error)} for name, error in failed]
+
+
+def note_failed(failed: FailedRecordings, *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
     """Note each unreadable recording.
 
     Return the exit code of the first error that is not `tolerated`, else 0.

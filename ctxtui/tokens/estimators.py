@@ -17,7 +17,7 @@ ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
 }
 """Functions that count a text's tokens, by the name that stands for an encoding."""
 
-_TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
+_TEXT_FACTORS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
 _HALF_WIDTH: Final = 0.5
 """Half of the 90 % interval of an estimate, as a share of it."""
 
@@ -29,8 +29,8 @@ def estimator_rule(name: str) -> ModelRule:
         "exact": False,
         "plain": True,
         "tool_rule": "json",
-        "factors": _TEXTS._asdict(),
-        "spread": {feature: _HALF_WIDTH * factor for feature, factor in _TEXTS._asdict().items()},
+        "factors": _TEXT_FACTORS._asdict(),
+        "spread": {feature: _HALF_WIDTH * factor for feature, factor in _TEXT_FACTORS._asdict().items()},
         "doubt": NOTHING._asdict(),
         "half_width": _HALF_WIDTH,
         "noise": 20.0,

@@ -138,7 +138,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair exchanges that have no report and no error by their answers, in order of time."""
+    """Pair exchanges that have no report and no error by their answers, in order."""
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
     next_index = 0

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import ctxtui
 from ctxtui.analysis.figures import block_figures, figures, growth_points
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart, Fidelity
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, CallSeen
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.models import parse_models
 from tests.analysis.sessions import Script, book, thinking
@@ -109,3 +110,12 @@ def test_growth_counts_calls_from_one() -> None:
     script.hear(block.text("two")).call(usage=None)
     points = growth_points(book(script.session, TABLE), MAIN)
     assert [(p.call, p.reported_input) for p in points] == [(1, 100), (2, None)] and points[0].context_tokens == 100
+
+
+def test_a_call_that_another_model_turns_out_to_have_answered_is_counted_as_that_model_does() -> None:
+    made = Script("claude-opus-4-5")
+    call = made.hear(block.text("which model are you")).call(block.text("another"), usage=Usage(fresh=9, output=2))
+    counted = book(made.session, TABLE)
+    made.session.apply(CallSeen(replace(call, model="gpt-5.4")))
+    counted.advance()
+    assert figures(counted, made.session.calls[call.id]).counted

@@ -86,6 +86,13 @@ def test_events_name_turns_jumps_errors_and_epochs() -> None:
     assert found == [(1, "turn"), (1, "error"), (2, "turn"), (2, "jump"), (3, "turn"), (3, "error"), (4, "resume")]
 
 
+def test_notes_of_a_chat_about_edits_and_files_are_no_errors() -> None:
+    made = script((cached(0, 10_000), 0))
+    for kind in ("edits", "files"):
+        made.session.apply(Happened(kind, "2 edits are applied", after="msg_1"))
+    assert [event.kind for event in list_events(made.session, MAIN)] == ["turn"]
+
+
 def test_sentences_for_sessions_without_a_miss() -> None:
     assert summarize_thread(Script(OPUS).session, MAIN) == "no call recorded"
     assert summarize_thread(script((cached(0, 12_000), 0)).session, MAIN) == "one call of 12k"

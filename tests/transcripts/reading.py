@@ -44,7 +44,7 @@ def read_with(form: Format, data: bytes, size: int = SLICE) -> tuple[Session, li
 
 
 def law_2(data: bytes, name: str) -> None:
-    """Any chunking gives the same events and the same tree."""
+    """Any chunking gives the same events and the same tree; a file that grows by lines, the same calls."""
     form = form_of(data, name)
     whole, events, reader = read_with(form, data)
     for size in (1, 7, 4096):
@@ -52,6 +52,14 @@ def law_2(data: bytes, name: str) -> None:
         assert cut_events == events
         assert [n.block.digest for n in cut.tree.nodes()] == [n.block.digest for n in whole.tree.nodes()]
         assert cut_reader.tail == reader.tail
+    if not reader.rereads:
+        growing = Session()
+        follower = form.open(growing.tree)
+        for line in data.splitlines(keepends=True):
+            growing.fold([*follower.feed(line), *follower.settle()])
+        assert {id_: call.usage for id_, call in growing.calls.items()} == {
+            id_: call.usage for id_, call in whole.calls.items()
+        }
 
 
 def survives_cuts(data: bytes, name: str, steps: int = 40) -> None:

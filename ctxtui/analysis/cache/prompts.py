@@ -27,7 +27,7 @@ from ctxtui.wire.translate.turns import detect_dialect
 class Lengths:
     """Tokens of contexts by node, for one thread and model.
 
-    Reported lengths are *pinned*, later blocks are counted.
+    Reported lengths are *pinned*, blocks after them are counted.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -52,7 +52,7 @@ class Lengths:
         return self._pins.get(ROOT, 0)
 
     def last_reported(self, node: int) -> tuple[int, int]:
-        """Last node at or above `node` with a reported length, and that length."""
+        """Last node at or above `node` with a known length, and that length; else `ROOT` and 0."""
         while node not in self._pins and node != ROOT:
             node = self._tree[node].parent
         return node, self._pins.get(node, 0)
@@ -126,7 +126,7 @@ class CachePrompts:
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """Last node at or above `node` with a reported length in `call`'s thread, and that length."""
+        """Last node at or above `node` with a known length in `call`'s thread by its model."""
         return self._lengths_of(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:
@@ -289,7 +289,7 @@ class CachePrompts:
         if not call.provider:
             return rules.mechanism.dialect or CHAT
         dialect = _DIALECTS.get(call.provider)
-        # The dialect does not follow from a user's own provider name, but from the blocks.
+        # Of other providers the blocks tell Responses from Chat.
         return dialect or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _lengths_of(self, call: Call) -> Lengths:

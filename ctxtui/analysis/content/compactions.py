@@ -80,7 +80,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     """A fact in the context before a compaction.
 
     It was found `times` times, last in the block of `node`. `is_kept`: the summary, or a block that stayed, has it.
-    `recoveries` lists its recoveries before the next compaction.
+    `recoveries`: before the next compaction; of a literal the first one.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class Fact(Struct, frozen=True, kw_only=True):
 class Compaction(Struct, frozen=True, kw_only=True):
     """A compaction before call `number` (from 1) of `thread`.
 
-    - `kind`: from `EpochStart`; `trigger`: ``auto``, ``manual`` or ""; `at`: Unix seconds (None: not recorded).
+    - `trigger`: ``auto``, ``manual``, ``idle`` or "" (not recorded); `at`: Unix seconds (None: not recorded).
     - `before`, `after`: the figures of the calls around it.
     - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
     - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
@@ -106,7 +106,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     thread: str
     number: int
-    kind: str
     trigger: str
     at: float | None
     before: CallFigures
@@ -231,7 +230,6 @@ class _CompactionAnalysis:
         return Compaction(
             thread=thread,
             number=self._at + 1,
-            kind=str(EpochStart.COMPACTION),
             trigger="",
             at=None,
             before=before,
@@ -264,7 +262,6 @@ class _CompactionAnalysis:
         return Compaction(
             thread=thread,
             number=self._at + 1,
-            kind=str(call.epoch.start),
             trigger=trigger if isinstance(trigger, str) else "",
             at=call.started,
             before=figures(self._book, before),
@@ -346,7 +343,7 @@ class _CompactionAnalysis:
                 )
                 before.append(touch)
                 if new and touch.path in files:
-                    recovery = self._make_recovery(number, node, answers.get(content.call_id))
+                    recovery = self._make_recovery(number, node, answers.get(content.pairing_id))
                     recoveries.setdefault(touch.path, []).append(recovery)
         return recoveries
 

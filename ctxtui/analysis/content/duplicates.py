@@ -206,7 +206,7 @@ class DuplicateFinder:
 
     def _add_call(self, content: BlockContent) -> None:
         # Also a call that touches no file: it may have the id of an earlier one.
-        self._calls[content.call_id] = tuple(find_touches(content, self._cwd))
+        self._calls[content.pairing_id] = tuple(find_touches(content, self._cwd))
 
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         before = self._reads.setdefault(touch.path, [])
@@ -306,7 +306,7 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
 def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
     """Outdated tool results of the context `head`, each with the reason.
 
-    A result is outdated if it is marked in `repeats` (of this context), or answers a call of an earlier turn.
+    A result is outdated if it is of an earlier turn, or marked in `repeats` (of this context; not as `WORKSPACE`).
     """
     reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)

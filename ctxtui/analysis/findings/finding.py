@@ -48,7 +48,8 @@ class Finding(Struct, frozen=True, kw_only=True):
       None: unknown.
     - `count`: number of things, which `names` name.
     - `edits`: fix it from here on.
-    - `usd_per_call`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
+    - `setting`: what the user can do, as a sentence; `usd_per_call`: USD that each later call then saves
+      (None: unknown, or the fix is edits).
     - `policy`, `policy_settings`: a policy with settings that proposes such edits on the command line.
     - `cache`: the strategy whose markers fix it, as named in the lab.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.

@@ -158,7 +158,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 class GrownPart(NamedTuple):
     """One part of the context, with its growth over a stretch.
 
-    `begins` are its tokens before the stretch, `ends` those at its end, `carry` tokens x calls in it.
+    `begins` and `ends` are its tokens at the ends of the stretch, `carry` tokens x calls in it.
     """
 
     name: str
@@ -281,7 +281,7 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
     """Growth of each part over the calls `sizes`, largest first.
 
-    `begins` are the parts before them.
+    `begins` are the parts to compare the last one with.
     """
     if not sizes:
         return []

@@ -37,7 +37,7 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     - `unrecorded`: unrecorded tokens, and `gone` absent blocks, according to earlier reports.
     - `reported`: gives the last node at or above a node of its context whose length was reported before, with that
       length in tokens; valid while the step is the newest.
-    - `cold`: the cached prefix has expired, after a `pause` in seconds.
+    - `cold`: all entries at markers have expired, after a `pause` in seconds.
     - `sets_markers`: its client sets cache markers, according to earlier reports.
     """
 

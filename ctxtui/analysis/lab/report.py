@@ -29,7 +29,7 @@ class LabRow(Struct, frozen=True, kw_only=True):
       less those of the recording.
     - `usd`: includes calls that cannot be simulated; `at_least`: it is a lower bound, because the record is incomplete.
     - `over`: number of calls above the usable window; `first_overflow`: the number of the first.
-    - `dependence`: removed blocks that later blocks quote.
+    - `dependence`: changed or removed blocks that later blocks quote.
     - `curve`: the context of each call.
     - `edits`: the policy's edits by thread.
     - `refused`: why some edits were left out.

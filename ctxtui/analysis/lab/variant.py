@@ -85,7 +85,7 @@ NO_SUMMARIES: Final = Summaries()
 class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
     """A session under one variant.
 
-    `dependence` counts removed blocks that later calls still quote.
+    `dependence` counts changed or removed blocks that later blocks quote.
     """
 
     variant: Variant

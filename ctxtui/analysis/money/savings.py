@@ -279,7 +279,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     """A change that `saves` USD net (below 0: it costs more).
 
     - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
-    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses).
+    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses, calls).
     - `names`: names of tools, or a policy and its risk.
     """
 
@@ -301,7 +301,7 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
     """Saving of one policy on the blocks of `context`, each edited when it was added.
 
-    None if one of its edits cannot be made at that moment, and if nothing would have been saved.
+    None if one of its edits cannot be made at that moment, or if nothing would have been saved.
     """
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None

@@ -28,11 +28,11 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
     """State of a client at the time `at` (Unix seconds).
 
     - `last`: report of the last call of its context; None: there was none yet.
-    - `answers`: output tokens of the calls before it.
+    - `answers`: output tokens of the last answers.
     - `usable`: usable part of its window; 0: unknown.
     - `cached`: whether anything is written to the cache at all; `long`: the cache lives an hour; `expires`: its end
       (Unix seconds; None: unknown).
-    - `missed`: time of the last miss; `cause`: its cause as text; `again`: tokens that it rewrote.
+    - `missed`: time of the last miss; `cause`: its cause as text; `again`: tokens that the last call wrote.
     - `quota`: used percent of a subscription's five hours; `resets`: their end.
     """
 

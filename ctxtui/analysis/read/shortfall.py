@@ -129,7 +129,7 @@ def reported_input(call: Call) -> int:
 
 
 def _left_cached(call: Call | None) -> int:
-    """Tokens that `call` had in the cache afterwards."""
+    """Tokens that `call` read from the cache or wrote to it, by its report."""
     return call.usage.cache_read + call.usage.cache_write if call is not None and call.usage is not None else 0
 
 

@@ -64,7 +64,7 @@ from ctxtui.services.recordings.open_by_name import split_call
     "--print-env", is_flag=True, help="Run nothing: print the environment for programs, and serve until ctrl+c."
 )
 @click.option("--split", "in_split", is_flag=True, help="Inside tmux: open the inspector in a split.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing at the end, unless something was not recorded.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing at the end, unless something went wrong.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
 @click.pass_context
 def exec_(
@@ -105,6 +105,8 @@ def exec_(
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
+    if as_json and not print_env:
+        raise WrongUse("--json needs --print-env: COMMAND keeps standard output", place="--json")
     if keep_warm_usd and print_env:
         raise WrongUse("--keep-warm needs a COMMAND: its end is the end of the refreshes", place="--keep-warm")
     # Report an invalid policy before the program runs.

@@ -20,7 +20,7 @@ from ctxtui.cli.context import (
     config_of,
     open_recording,
 )
-from ctxtui.cli.edit.share import emit, emit_beside
+from ctxtui.cli.edit.share import emit, emit_beside, refuse_source
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -35,7 +35,6 @@ from ctxtui.services.editing.exporting import (
     resume_info,
 )
 from ctxtui.services.library.tables import ParquetFolder, table_rows
-from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.wire.key_mask import mask_url
 
@@ -118,9 +117,7 @@ def _write_one(
         resume = resume_info(form, written, output)
     else:
         written, resume = export_session(loaded.session, form, chosen), None
-    sources = [*loaded.paths, *([file_of(loaded.path)] if loaded.path is not None else [])]
-    if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in sources):
-        raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
+    refuse_source(output, *loaded.paths, loaded.path)
     emit(written.data, output, replace=replace)
     emit_beside(written, output, loaded.path)
     if as_json:

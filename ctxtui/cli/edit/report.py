@@ -9,7 +9,7 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.cli.context import FORCE_OPTION, THREAD_OPTION, SessionName, config_of
-from ctxtui.cli.edit.share import emit, mask_option, masker_of
+from ctxtui.cli.edit.share import emit, mask_option, masker_of, refuse_source
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.inspect.growth import growth_json
 from ctxtui.cli.money.findings import findings_json
@@ -77,6 +77,7 @@ def report(
         raise WrongUse("--call needs a single session", way_out="give one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
         raise WrongUse(f"--html {html}: the file exists", way_out="write PATH before --html; --force replaces FILE")
+    refuse_source(None if html in (None, _STDOUT) else Path(html), *names_expanded)
     sessions, failed = _read(names_expanded, settings, masker, thread, number or 0)
     if not sessions:
         return refuse(failed[0][1], as_json=as_json)

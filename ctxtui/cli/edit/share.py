@@ -30,11 +30,12 @@ from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.edited_context import WrittenContext
 from ctxtui.services.editing.exporting import write_beside, write_private
 from ctxtui.services.library.sharing import share_call
+from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.views.pages.share_page import page
 
 
 def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`images`: images are masked as well."""
+    """`images`: the output has images, so the help names them, too."""
     personal = "addresses, user names, images" if images else "addresses, user names"
     return click.option(
         "--mask",
@@ -53,6 +54,13 @@ def refuse_existing(path: Path | None, force: bool) -> None:
     """Raise `CtxtuiError` for a file that must not be replaced, before work that would be lost."""
     if path is not None and not force and path.exists():
         raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
+
+
+def refuse_source(path: Path | None, *recordings: str | Path | None) -> None:
+    """Raise `CtxtuiError` if `path` is one of the recordings that are read; --force does not help."""
+    files = [file_of(Path(name)) for name in recordings if name is not None]
+    if path is not None and path.exists() and any(file.exists() and path.samefile(file) for file in files):
+        raise CtxtuiError("cannot overwrite the recording itself", place=str(path), way_out="choose another name")
 
 
 def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None:
@@ -106,6 +114,7 @@ def share(
     refuse_existing(output, force)
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
+    refuse_source(output, *loaded.paths, loaded.path)
     chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)

@@ -13,7 +13,7 @@ from ctxtui.analysis.audit import AuditedCall, summarize
 from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
-from ctxtui.cli.output import escape, note_failed, refuse, write, write_json
+from ctxtui.cli.output import escape, failed_as_json, note_failed, refuse, write, write_json
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
@@ -62,7 +62,6 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
 
 def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     all_rows = [row for audit in rows.values() for row in audit.inputs]
-    trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(all_rows),
         "input_tokens": summarize(all_rows),
@@ -72,7 +71,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
         ],
         "per_call": [_call_to_json(name, row) for name, audit in rows.items() for row in audit.inputs],
         **cache_json(rows),
-        **trouble,
+        **({"failed": failed_as_json(failed)} if failed else {}),
     }
 
 

@@ -40,7 +40,7 @@ MAX_FACTS: Final = 12
 
 @click.command("compactions")
 @click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
-@click.option("--thread", default="", metavar="ID", help="Only this thread.")
+@click.option("--thread", default="", metavar="T", help="Only this thread, by ID or label.")
 @click.option("--all", "every", is_flag=True, help=f"Print all lost facts, not only the first {MAX_FACTS}.")
 @click.option("--ahead", is_flag=True, help="Print what a compaction now must keep, as instructions for its summary.")
 @click.option("--hook", is_flag=True, help="With --ahead: let Claude Code add this to the instructions (PreCompact).")
@@ -71,7 +71,7 @@ def compactions(context: click.Context, /, name: str, thread: str, every: bool, 
         install_hook(Path(session.about.cwd or "."), ahead_command(), AHEAD_HOOK, options["yes"])
         return
     if thread:
-        choose_call(session, thread, 0)  # raises NotFound for an unknown thread
+        thread = choose_call(session, thread).thread
     with cached_counter(settings) as counter:
         booked = make_account(session, counter, settings)
     if options["ahead"]:

@@ -12,7 +12,7 @@ from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.solve import FittedVariant
 from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
-from ctxtui.cli.edit.share import masker_of, refuse_existing
+from ctxtui.cli.edit.share import masker_of, refuse_existing, refuse_source
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
@@ -29,19 +29,14 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-PATH_HELP = (
-    "PATH is a file, a folder (every recording in it), a session's id, or -. Write ./lab for a path that is named like "
-    "a command."
-)
-
 
 @click.command(
     "lab",
     help="Simulate recorded sessions, call by call, with other policies, cache strategies and models. Prints for each "
     "variant: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the usable "
     "window, and removed blocks that were quoted later. No model is called: answers are as recorded.\n\n"
-    f"{PATH_HELP} Without --policy, --cache and --model the usual policies are simulated. A NAME may be followed by "
-    "settings: 'budget target=80000'.\n\n\b\n"
+    "PATH is a file, a folder (every recording in it), a session's id, or -. Without --policy, --cache and --model the "
+    "usual policies are simulated. A NAME may be followed by settings: 'budget target=80000'.\n\n\b\n"
     "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
     "Example: ctxtui lab last --json | jq '.sessions[0].variants[0]'",
 )
@@ -103,9 +98,9 @@ def lab(
         raise WrongUse("--solve tries its own policies and caches", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     request = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
-    results = read_sessions(
-        SOLVE if solve else LAB, expand_names(names, settings.clients), request, settings, "in the lab"
-    )
+    recordings = expand_names(names, settings.clients)
+    refuse_source(html, *recordings)
+    results = read_sessions(SOLVE if solve else LAB, recordings, request, settings, "in the lab")
     failed = [(result.name, result.error) for result in results if result.error is not None]
     best: list[SolvedSession] = [result.result for result in results if solve and result.error is None]
     labs: list[SessionLab] = [result.lab for result in best] or [

@@ -11,8 +11,9 @@ import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
+from ctxtui.cli.edit.share import refuse_source
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
-from ctxtui.cli.output import escape, print_result
+from ctxtui.cli.output import FailedRecordings, escape, failed_as_json, note_failed, print_result
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.limit_checks import (
@@ -35,7 +36,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
 @click.command(
     "check",
     help="Check recordings against limits, for tests of an agent. The exit code is 0 if all limits hold, 8 if one is "
-    "broken, and 9 if none is broken but one cannot be checked.\n\n"
+    "broken, and 9 if none is broken but one, or a recording, cannot be checked.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, or -. If the length of an "
     "answer is unknown, the cost is at least that of the rest, and at most that with the maximum of its request or "
     "model: --max-cost cannot be checked if its limit lies between.\n\n\b\n"
@@ -97,19 +98,27 @@ def check_(
     baseline_figures = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
-    checked, tolerance_share = [], parse_share(tolerance, "--tolerance")
+    refuse_source(junit, *files)
+    checked: list[CheckedRecording] = []
+    failed: list[tuple[str, CtxtuiError]] = []
+    tolerance_share = parse_share(tolerance, "--tolerance")
     for result in read_sessions(CHECK, files, CheckRequest(settings, limits), settings, "checking", cluster):
         if result.error is not None:
-            raise result.error
+            failed.append((result.name, result.error))
+            continue
         before = None if baseline_figures is None else baseline_for(result.name, baseline_figures, len(files) == 1)
         checked.append(check_measured(result.name, result.result, limits, before, tolerance_share))
+    if failed and not checked:
+        raise failed[0][1]
     if junit is not None:
         try:
-            junit.write_bytes(as_junit(checked))
+            junit.write_bytes(as_junit(checked, failed))
         except OSError as error:
             raise CtxtuiError(f"{junit} cannot be written: {error.strerror}", way_out="choose another file") from error
-    print_result(as_json, check_json(checked), as_text(checked))
-    return EXIT_CODES[all_passed(result.passed for result in checked)].number
+    note_failed(failed)
+    passed = all_passed([*(recording.passed for recording in checked), *(None for _ in failed)])
+    print_result(as_json, _as_json(passed, checked, failed), as_text(checked))
+    return EXIT_CODES[passed].number
 
 
 def _parse_limits(options: dict[str, Any]) -> Limits:
@@ -124,10 +133,10 @@ def _parse_limits(options: dict[str, Any]) -> Limits:
     return Limits(**limits, max_secrets=0 if options["no_secrets"] else None)
 
 
-def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
+def _as_json(passed: bool | None, checked: list[CheckedRecording], failed: FailedRecordings) -> dict[str, Any]:
     """Its ``files`` can be used as a baseline."""
     return {
-        "passed": all_passed(recording.passed for recording in checked),
+        "passed": passed,
         "files": [
             {
                 "file": recording.name,
@@ -138,6 +147,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
             }
             for recording in checked
         ],
+        "failed": failed_as_json(failed),
     }
 
 
@@ -169,7 +179,7 @@ def _describe_cache_use(figures: Figures) -> str:
     return f"cache: read / input {figures.cache_read:.1%}{other_rate}"
 
 
-def as_junit(checked: list[CheckedRecording]) -> bytes:
+def as_junit(checked: list[CheckedRecording], failed: FailedRecordings) -> bytes:
     root = ElementTree.Element("testsuites", name="ctxtui check")
     for recording in checked:
         results = [v.passed for v in recording.verdicts]
@@ -183,5 +193,11 @@ def as_junit(checked: list[CheckedRecording]) -> bytes:
                 ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.text).text = _describe_cache_use(
                     recording.figures
                 )
+    for recording_name, error in failed:
+        suite = ElementTree.SubElement(
+            root, "testsuite", name=escape(recording_name), tests="1", failures="0", errors="1"
+        )
+        case = ElementTree.SubElement(suite, "testcase", classname=escape(recording_name), name="read")
+        ElementTree.SubElement(case, _JUNIT[None], message=escape(str(error)))
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

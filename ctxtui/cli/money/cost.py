@@ -12,7 +12,7 @@ from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import NO_CALLS, known_sessions
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import note_failed, refuse, write_json
+from ctxtui.cli.output import failed_as_json, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
@@ -166,7 +166,7 @@ def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:
         "rows": [
             members(row, "name usd tokens calls unpriced_calls=unpriced partial_calls=partial") for row in answer.rows
         ],
-        "failed": [{"file": name, "error": str(error)} for name, error in answer.failed],
+        "failed": failed_as_json(answer.failed),
     }
 
 
@@ -187,7 +187,7 @@ def _copies_note(answer: CostAnswer) -> str:
     calls = numbers.many(answer.copied, "call")
     if answer.sessions == 1:
         return f"{calls} copied by ctxtui from another session; not counted in sums over sessions"
-    return f"{calls} copied by ctxtui from other sessions; not counted again"
+    return f"{calls} copied by ctxtui from other sessions; not counted"
 
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:

@@ -27,14 +27,14 @@ class RecordHandler(Protocol):
         """Return the events of one record; `source` is its position in the file."""
 
     def state_events(self) -> Iterable[Event]:
-        """Return the events of the current state (description, tips), which overwrite earlier ones."""
+        """Return the events of the current state, such as description and tips, at each settle."""
 
 
 class LinesReader(Reader):
-    """Reads JSON lines for a `RecordHandler`."""
+    """Reads JSON lines for a `RecordHandler`; `rereads` as in `Reader`."""
 
-    def __init__(self, handler: RecordHandler) -> None:
-        self._handler = handler
+    def __init__(self, handler: RecordHandler, *, rereads: bool = False) -> None:
+        self._handler, self._rereads = handler, rereads
         self._stream = RecordStream()
         self._emitted: list[Event] = []
         """State events as last emitted."""
@@ -42,6 +42,10 @@ class LinesReader(Reader):
     @property
     def tail(self) -> Skipped | None:
         return self._stream.tail
+
+    @property
+    def rereads(self) -> bool:
+        return self._rereads
 
     def feed(self, data: bytes) -> list[Event]:
         events: list[Event] = []
@@ -70,9 +74,9 @@ class LinesReader(Reader):
             return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
 
 
-def lines_reader(make: Callable[[Tree], RecordHandler]) -> Callable[[Tree], LinesReader]:
+def lines_reader(make: Callable[[Tree], RecordHandler], *, rereads: bool = False) -> Callable[[Tree], LinesReader]:
     """Make the `open` of a format of JSON lines."""
-    return lambda tree: LinesReader(make(tree))
+    return lambda tree: LinesReader(make(tree), rereads=rereads)
 
 
 ReadValue = Callable[[Json, Tree], Iterable[Event]]

@@ -72,6 +72,12 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     answer_tokens: int = 0
     beside: Mapping[str, bytes] = field(default_factory=dict)
 
+    @property
+    def drops_prompt(self) -> bool:
+        """Whether a person's message in `sent` is after `end`, and so not written."""
+        end = len(self.path) if self.end is None else self.end
+        return any(block.at is not None and block.at >= end and block.item.block.kind != HEADER for block in self.sent)
+
 
 class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
@@ -149,7 +155,6 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     - `before`: items inserted before it, in groups that are entirely the model's or entirely not.
     - `is_atomic`: it can only be removed entirely.
     - `ends_with_session`: it is removed if the session ends before it.
-    - `is_prompt`: it is a person's message.
     """
 
     digests: list[str] = field(default_factory=list)
@@ -159,7 +164,6 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     removed: bool = False
     is_atomic: bool = False
     ends_with_session: bool = True
-    is_prompt: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -226,7 +230,7 @@ def apply_edits(
     plan = plan_changes(
         order.path, [sent_item for sent_item in order.sent if sent_item.at is None or sent_item.at < end]
     )
-    lost: list[str] = []
+    lost = [UNANSWERED] if order.drops_prompt else []
     for index, item in recorded_items(enumerate(order.path[:end])):
         new = plan.replacements.get(index)
         if new is not None and new.block.digest == item.block.digest:
@@ -241,8 +245,6 @@ def apply_edits(
             plan.put(index, [new])
     last = max((positions[index][0] for index in positions if index < end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():
-        if entry.is_prompt and order.end is not None and not entry.removed:
-            lost.append(UNANSWERED)
         entry.removed = entry.removed or entry.ends_with_session
     appended: list[list[Item]] = []
     for index, items in sorted(plan.after.items()):

@@ -57,7 +57,7 @@ def found(session: Session) -> list[Compaction]:
 
 def test_files_decisions_and_literals_that_were_lost_and_how_they_came_back() -> None:
     [one] = found(forgetful())
-    assert (one.number, one.kind, one.replaced, one.kept_nodes, one.sealed) == (3, "compaction", 8, (), False)
+    assert (one.number, one.replaced, one.kept_nodes, one.sealed) == (3, 8, (), False)
     files = {fact.text: fact for fact in one.facts_of(FILE)}
     assert {path: fact.is_kept for path, fact in files.items()} == {
         "src/lost.py": False,

@@ -129,6 +129,12 @@ def test_keeping_warm_needs_a_program_that_ends(ctxtui: Run) -> None:
     assert ran.code == 125 and "--keep-warm needs a COMMAND" in ran.err
 
 
+def test_json_without_print_env_is_refused(ctxtui: Run) -> None:
+    """A script that parses standard output must not take the program's for JSON."""
+    ran = ctxtui("exec", "--json", "--", "true")
+    assert ran.code == 125 and "--json needs --print-env" in ran.err
+
+
 def test_a_held_request_waits_for_a_word_from_another_terminal(
     home: Path, provider: RunningProvider, ctxtui: Run
 ) -> None:

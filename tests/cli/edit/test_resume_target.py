@@ -259,3 +259,22 @@ def test_an_export_never_overwrites_what_it_is_read_from(ctxtui: Run, recording:
         ran = ctxtui("export", name, "--to", "ctxtui", "-o", file, "--force")
         assert ran.code != 0 and "cannot overwrite the recording itself" in ran.err
         assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["share", "{}", "-o", "{}", "--force"],
+        ["report", "{}", "--html", "{}", "--force"],
+        ["lab", "{}", "--html", "{}", "--force"],
+        ["check", "{}", "--max-context", "100k", "--junit", "{}"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_page_or_report_replaces_the_recording_it_is_made_from(
+    ctxtui: Run, recording: Path, arguments: list[str]
+) -> None:
+    before = recording.read_bytes()
+    ran = ctxtui(*(argument.format(recording) for argument in arguments))
+    assert ran.code != 0 and "cannot overwrite the recording itself" in ran.err
+    assert recording.read_bytes() == before

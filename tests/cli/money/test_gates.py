@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -65,3 +66,23 @@ def test_the_fixture_has_the_same_gates(tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception, match="blocks with secrets: 1"):
         _check(session(tmp_path, 1, KEY), no_secrets=True)
     assert _check(session(tmp_path, 2, ""), no_secrets=True, max_repeats=2, max_lost=0).repeats == 2
+
+
+def test_an_unreadable_recording_hides_no_other_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session(tmp_path, 1, "")
+    bad = tmp_path / "broken.json"
+    bad.write_text("no recording")
+    junit = tmp_path / "report.xml"
+    names = [str(tmp_path / "s.jsonl"), str(bad)]
+    assert run(["check", *names, "--max-context", "100k", "--json", "--junit", str(junit)]) == 9
+    printed = capsys.readouterr()
+    answer = json.loads(printed.out)
+    assert answer["passed"] is None
+    assert [file["passed"] for file in answer["files"]] == [True]
+    assert [file["file"] for file in answer["failed"]] == [str(bad)]
+    assert answer["failed"][0]["error"] in printed.err
+    suites = {suite.get("name"): suite for suite in ElementTree.parse(junit).getroot()}
+    assert suites[str(bad)].get("errors") == "1"
+    assert suites[str(bad)].find("testcase/error") is not None
+    assert run(["check", *names, "--max-context", "10"]) == 8, "a broken limit counts more"
+    assert run(["check", str(bad), "--max-context", "100k"]) not in (0, 8, 9), "alone: its error"

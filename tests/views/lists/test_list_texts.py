@@ -83,7 +83,7 @@ def test_facts_are_counted_as_they_are_listed() -> None:
     )
     unused: Any = None
     made = Compaction(
-        thread="main", number=2, kind="compaction", trigger="", at=None, before=unused, after=unused, summary=(),
+        thread="main", number=2, trigger="", at=None, before=unused, after=unused, summary=(),
         summary_tokens=0, kept_nodes=(), kept_tokens=0, replaced=4, sealed=False, facts=facts, literals=(9, 2),
     )  # fmt: skip
     assert plain(compactions.listed_counts(made, compactions.LOST)) == "1 file, 1 decision, 7 literals"

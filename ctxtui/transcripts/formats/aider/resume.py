@@ -57,7 +57,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
             )
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
-    if order.end is not None and len(order.path) > order.end:
+    if order.drops_prompt:
         lost.append(UNANSWERED)
     # Everything that aider rebuilds is one loss, however many blocks it has.
     lost = [*(loss for loss in lost if loss != _OWN), *([_OWN] if _OWN in lost else [])]

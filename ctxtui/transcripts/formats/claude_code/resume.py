@@ -142,7 +142,6 @@ def _make_source_record(raw: bytes, tidy: bytes) -> SourceRecord:
         value=value,
         is_atomic=not isinstance(value.get("message"), dict),
         ends_with_session=kind in _CHAINED or kind in _ABOUT_END,
-        is_prompt=kind == "user" and not value.get("isSidechain"),
     )
     if typed.is_sidechain or (typed.type or "").startswith(_REQUEST):
         return record

@@ -83,7 +83,7 @@ _KEYS: Final = {
 }
 _RESUME: Final = "SessionStart:resume"
 _LAST_SENT_OUTPUT: Final = (2, 1, 197)
-"""The newest version known to send such records to the model."""
+"""The newest version known to send the output of local commands to the model."""
 _ASIDES: Final = {
     "away_summary": "a recap while its user was away",
     "memory_saved": "memories after a turn",

@@ -161,7 +161,6 @@ def _make_entry(message: dict[str, Any]) -> _ClineEntry:
         digests=[blocks.from_part(part).digest for _, part in sent],
         answers=results,
         sent=[n for n, _ in sent],
-        is_prompt=message.get("role") != "assistant" and len(results) < len(sent),
     )
 
 

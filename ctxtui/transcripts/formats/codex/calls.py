@@ -199,9 +199,9 @@ class Calls(Struct, kw_only=True):
         It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary. A
         tool result or a user's message after the last call means that another, unrecorded call made the summary.
         """
-        last = self.open or self._ended
+        last = None if self.answered or self.spoken else self.open or self._ended
         self.begin(EpochStart.COMPACTION)
-        if last is None or last.thread != self.thread or self.answered or self.spoken:
+        if last is None or last.thread != self.thread:
             return None
         response_id = last.extra.get("response_id")
         if response_id != response if response and response_id else not says(last):

@@ -175,9 +175,8 @@ def item_from_value(value: Json) -> CodexMessage:
         text = block_content.read(item.block).text if role == "user" else ""
         mark = _mark_of_kind(part_kind, text) if role == "user" else ""
         message.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
-        if text and not mark:
-            message.words = message.words or text
-    message.asks = bool(message.words)
+        if role == "user" and not mark:
+            message.words, message.asks = message.words or text, True
     if kind == AGENT_ITEM:
         # Not a person's text, so it cannot be the title.
         message.words = ""

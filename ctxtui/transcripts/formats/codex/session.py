@@ -115,7 +115,7 @@ class History(Struct):
         return kept_items
 
     def roll_back(self, turns: int) -> None:
-        """Remove the last `turns` user turns, or all if there are fewer."""
+        """Remove the last `turns` user turns; those before a compaction stay."""
         if turns > 0 and self.turns:
             self.head = self.turns[-min(turns, len(self.turns))]
             del self.turns[-turns:]

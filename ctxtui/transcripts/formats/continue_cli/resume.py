@@ -79,7 +79,6 @@ class _HistoryItem(ResumeEntry):
             parts=parts,
             digests=[blocks.from_part(part.value).digest for part in parts],
             answers={n: call_id for n, call_id in results.items() if call_id},
-            is_prompt=as_dict(value.get("message")).get("role") == "user",
         )
 
     def write(self, *, has_report: bool) -> dict[str, Any]:

@@ -148,7 +148,6 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _CopilotEvent:
     match entry.kind if not data.get("parentToolCallId") else "":
         case "user.message" | "system.notification":
             entry.digests = [blocks.text(input_text(data)).digest]
-            entry.is_prompt = entry.kind == "user.message"
         case "assistant.message":
             entry.digests = [blocks.from_part(part).digest for _, part in answer_parts(data)]
         case "tool.execution_complete":

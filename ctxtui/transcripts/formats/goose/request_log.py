@@ -103,4 +103,5 @@ def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return joined
 
 
-reader = lines_reader(_LogHandler)
+# The id of the call is in its answer.
+reader = lines_reader(_LogHandler, rereads=True)

@@ -94,14 +94,13 @@ class _GooseMessage(ResumeEntry):
     def from_row(cls, row: Row) -> _GooseMessage:
         value = {member: decode_column(row.get(column)) for member, column in MESSAGE_COLUMNS.items()}
         content = value["content"] if isinstance(value["content"], list) else []
-        message = cls(value=value, content=content, is_prompt=value["role"] != "assistant")
+        message = cls(value=value, content=content)
         for n, part in enumerate(content):
             converted = convert_part(part) if isinstance(part, dict) else None
             if converted is None:
                 continue
             if call_id := as_str(as_dict(converted).get("tool_use_id")):
                 message.answers[len(message.places)] = call_id
-                message.is_prompt = False
             message.digests.append(blocks.from_part(converted).digest)
             message.places.append(n)
         return message

@@ -54,7 +54,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     sent = [block for block in order.sent if block.at is None or block.at < end]
     if [item.block for item in order.path[:end] if _is_own(item)] != [item.block for item, _ in sent if _is_own(item)]:
         lost.append(OWN)
-    if any(block.at is not None and block.at >= end for block in order.sent):
+    if order.drops_prompt:
         lost.append(UNANSWERED)
     writer = _Writer(source, order, sent, end)
     writer.write()

@@ -105,7 +105,7 @@ class _ImportMessage(ResumeEntry):
     @classmethod
     def from_message(cls, recorded: OpenCodeMessage) -> _ImportMessage:
         value = {"info": deepcopy(recorded.info), "parts": deepcopy(recorded.parts)}
-        message = cls(recorded=recorded, value=value, is_prompt=not recorded.is_answer and bool(recorded.parts))
+        message = cls(recorded=recorded, value=value)
         for place, part in enumerate(recorded.parts):
             digests = _block_digests(recorded, part)
             if part.get("callID") and not any(kind == _RESULT for _, kind in digests):

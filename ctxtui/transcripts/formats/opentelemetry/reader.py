@@ -206,4 +206,5 @@ class SpanCollector:
         return list(spans.values())
 
 
-reader = lines_reader(SpanCollector)
+# A later span of a call may be more detailed, and give it another id.
+reader = lines_reader(SpanCollector, rereads=True)

@@ -131,7 +131,6 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _PiEntry:
     entry = _PiEntry(raw=raw, value=value, ends_with_session=value.get("type") != "session_info")
     message = entry.message or value
     role = message.get("role")
-    entry.is_prompt = entry.message.get("role") == "user"
     content = message.get("content")
     if _is_summary(value):
         texts: list[Any] = [as_str(message.get("summary"))]

@@ -59,7 +59,6 @@ def resume(order: ResumeOrder) -> ResumedFile:
         record.ends_with_session = number in chain and record.value.get("subtype") != "custom_title"
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
-            record.is_prompt = record.value.get("type") == "user"
     edits = apply_edits(order, records, cut=order.end is not None or bool(order.until))
     remove_left_branches(records, chain, _LINKS["parent_key"])
     lost += [*edits.lost, *name_losses(new_blocks(records, edits.appended), ("tool_use", "image"))]

@@ -76,6 +76,20 @@ def test_a_compaction_in_words_keeps_what_was_asked() -> None:
     assert "input_text list the files" in context and "output_text Done." not in context
 
 
+def test_a_compaction_after_the_next_prompt_was_not_made_by_the_last_call() -> None:
+    script = codex.Script()
+    script.meta()
+    script.context()
+    script.user("list the files")
+    script.says("Done.")
+    script.counts(900, 0, 20)
+    script.counts(1000, 0, 50)
+    script.user("go on")
+    script.put("compacted", {"message": "The files were listed."})
+    found = read(script.dump())
+    assert [call.thread for call in found.calls] == ["main", "main"] and list(found.session.threads) == ["main"]
+
+
 def test_an_aborted_call_has_no_usage_of_its_own() -> None:
     found = odd("aborted")
     assert [c.usage and c.usage.input for c in found.calls] == [None, 900, None]
@@ -102,6 +116,18 @@ def test_a_turn_can_be_taken_back() -> None:
     assert found.session.tree.holds(right.raw_head, one.response_head)
     assert "input_text wrong" not in found.context(right.id)
     assert right.epoch.start is EpochStart.REWIND
+
+
+def test_a_prompt_that_is_only_a_picture_can_be_taken_back() -> None:
+    script = codex.Script()
+    script.meta()
+    script.context()
+    script.user("list the files")
+    script.says("Done.")
+    script.item("message", role="user", content=[{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}])
+    script.says("A cat.")
+    script.event("thread_rolled_back", num_turns=1)
+    assert read(script.dump()).tip()[-4:] == [*QUESTION, "assistant:", "output_text Done."]
 
 
 def test_errors_and_unknown_records() -> None:

@@ -16,7 +16,7 @@ from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.codex.resume import file_name, resume, write_session
-from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, recorded_items
 from tests.cases.codex import Script, generate
 from tests.cases.codex_current import META, Client, turns
 from tests.corpus import corpus_params
@@ -88,6 +88,16 @@ def test_a_dropped_pair_goes_with_its_lines_and_a_shortened_text_stays_in_its_ow
         "and now?",
         "Done.",
     ]
+
+
+def test_a_prompt_after_the_last_answer_is_named_as_lost() -> None:
+    script = small()
+    script.user("and then?")
+    data = script.dump()
+    path = path_of(read(data).session)
+    end = max(at for at, item in enumerate(path) if item.place.role == "assistant") + 1
+    made = write_session(ResumeOrder(source=data, path=path, sent=as_is(path), ids=iter(()), now=0.0, end=end), NEW)
+    assert codex_context(made.data)[-1]["content"][0]["text"] == "Done." and made.lost == (UNANSWERED,)
 
 
 def test_a_note_is_a_line_of_its_own() -> None:

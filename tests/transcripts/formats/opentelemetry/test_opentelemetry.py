@@ -261,6 +261,14 @@ def test_input_that_cannot_hold_the_cache_stands_beside_it() -> None:
     assert call.usage and (call.usage.fresh, call.usage.input) == (10, 130)
 
 
+def test_a_span_that_comes_before_the_one_around_it_is_no_second_call() -> None:
+    around = {key: value for key, value in semconv(0).items() if key != "gen_ai.response.id"}
+    inner = {key: value for key, value in around.items() if "messages" not in key}
+    data = lines_of([{**span(1, inner), "parent_id": span(0, around)["context"]["span_id"]}, span(0, around)])
+    assert len(calls(read(data, NAME))) == 1
+    law_2(data, NAME)
+
+
 @pytest.mark.parametrize("convention", few(CONVENTIONS))
 def test_laws(convention: str) -> None:
     for way in ("otlp over many lines", "lines", "otlp a line"):
