@@ -52,7 +52,7 @@ def record(
 
 
 def edits(session: str, thread: str = "main") -> Any:
-    """The edits applied to `session` in the inspector, for the next request of this program.
+    """The edits applied to `session` until now, for requests of this program.
 
         overlay = ctxtui.edits("nightly")
 

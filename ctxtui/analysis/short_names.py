@@ -48,10 +48,10 @@ class Names:
             if CATEGORIES[node_.category] == "tool_call":
                 content = read(node_.block)
                 self._tools[node_.id] = intern(content.name)
-                before = self._calls.get(content.call_id)
+                before = self._calls.get(content.pairing_id)
                 if before is not None:
-                    self._before.setdefault(content.call_id, []).append(before)
-                self._calls[content.call_id] = node_.id
+                    self._before.setdefault(content.pairing_id, []).append(before)
+                self._calls[content.pairing_id] = node_.id
         self._seen = len(self._tree)
         last = self._calls.get(call_id) if call_id else None
         if node is None or last is None or call_id not in self._before:
@@ -76,12 +76,13 @@ class Names:
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
     def answered_call_id(self, node: Node) -> str:
-        """Call id on the message header of a result: OpenAI Chat keeps it there, not on its content."""
+        """Call id, else tool, on the message header of a result (Chat and Ollama)."""
         ancestor = self._tree[node.parent]
         while ancestor.parent > 0 and ancestor.message == node.message and ancestor.block.kind != "header":
             ancestor = self._tree[ancestor.parent]
         head = ancestor.block.value() if ancestor.block.kind == "header" else None
-        return str(head.get("tool_call_id") or "") if isinstance(head, dict) else ""
+        keys = ("tool_call_id", "name", "tool_name")
+        return next((str(head[key]) for key in keys if head.get(key)), "") if isinstance(head, dict) else ""
 
 
 def label_of(node: Node, content: BlockContent, tool: Callable[[], str]) -> str:

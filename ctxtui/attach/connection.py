@@ -1,6 +1,6 @@
 """A client's connection and the provider's, on an event loop.
 
-Bytes are passed on in the callback in which they arrive, without waiting.
+Bytes that are not held are passed on in the callback in which they arrive.
 """
 
 from __future__ import annotations

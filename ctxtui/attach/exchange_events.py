@@ -50,7 +50,7 @@ class AnswerBegun(Struct, frozen=True):
 
 
 class AnswerBytes(Struct, frozen=True):
-    """More of an answer's body before edits, still compressed."""
+    """More of an answer's body, before edits."""
 
     exchange_id: str
     at: float
@@ -93,7 +93,7 @@ class AnswerDecided(Struct, frozen=True):
 
 
 class RequestHeld(Struct, frozen=True):
-    """A request is held until `until` (Unix seconds) at the latest."""
+    """A request is held until `until` (Unix seconds), which the user may extend."""
 
     exchange_id: str
     at: float

@@ -18,7 +18,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MAX_REFERENCED_BODIES
 from ctxtui.wire.key_mask import MASKED, KeyMask, keys_in_query
 
-_SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature|session-token", re.IGNORECASE)
+_SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature", re.IGNORECASE)
 _NOT_SECRET: Final = re.compile(
     r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
 )

@@ -23,7 +23,8 @@ TALK, OTHER = "talk-", "other-"
 class RecordedRun(Struct):
     """Metadata at the beginning of every recording of a run.
 
-    `session`: that of requests whose client names none ("": by conversation or host); `program`: the command's name.
+    `session`: that of requests whose client names none ("": by conversation or host); `program`: the client,
+    if its requests do not name it.
     """
 
     folder: Path

@@ -169,7 +169,7 @@ class SocketPassage:
         self._passed_bytes = 0
         """Bytes of the incomplete frame that were passed on already."""
         self._held_frames: list[WireFrame] | None = None
-        """Frames held until their message is complete; None if frames are passed on as they arrive."""
+        """Held frames of the current message; None if frames are passed on as they arrive."""
         self._request: CompleteRequest | None = None
         """The request that waits for the gate's verdict."""
         self._held_text = ""

@@ -13,7 +13,7 @@ from ctxtui.attach.lines import RecordedBodies, encode_line
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _MIN_WRITE_BYTES: Final = 1 << 16
-"""Minimum bytes of lines written together."""
+"""Bytes of lines from which on a write is made."""
 _NEWLINE: Final = 10
 
 
@@ -23,7 +23,7 @@ def file_name(session: str) -> str:
 
 
 class Tape:
-    """One recording. `head` is its first line of this run.
+    """One recording. `head` is the first line written after each opening.
 
     Lines wait until `flush`. Lines that cannot be written are counted (`lost`, with the last reason in `why`), and
     reported in the file once it can be written again.
@@ -43,7 +43,7 @@ class Tape:
         self._head = head
         self._file = -1
         self._begun = False
-        """Whether the first line of this run is in the file."""
+        """Whether `head` was written since the file was opened."""
         self._cut = False
         """Whether the last line in the file has no end."""
         self._unreported = 0

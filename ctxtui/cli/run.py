@@ -83,7 +83,7 @@ def _find_command(arguments: Sequence[str]) -> str:
 
 
 def _own_arguments(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments of ctxtui itself, without those of a program that it runs."""
+    """All arguments; of `exec` only those before ``--``, which are not the program's."""
     if _find_command(arguments) != exit_codes.EXEC_COMMAND or "--" not in arguments:
         return arguments
     return arguments[: list(arguments).index("--")]
@@ -96,7 +96,7 @@ def _note_plugin_failures() -> None:
 
 
 def _is_open_request(arguments: Sequence[str]) -> bool:
-    """True for no argument or one that is no command: open Home or that recording."""
+    """True for no argument, or one that is no command or option: open Home or that recording."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(

@@ -72,7 +72,7 @@ def _check_ambiguous_glyphs() -> DoctorFinding:
 
 
 def ambiguous_glyph_width() -> int | None:
-    """By the cursor report; None if the terminal does not answer, or standard input is none."""
+    """By the cursor report; None without a terminal, or if it does not answer."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     with _raw_mode(sys.stdin.fileno()):

@@ -31,7 +31,7 @@ class BlockContent(Struct, frozen=True, kw_only=True):
     """Content of a block, independent of the dialect.
 
     - `text`: what the model reads as text.
-    - `name`: the tool's name; `call_id`: pairs a call with its result.
+    - `name`: the tool's name; `call_id`: the id that a call or result names; Google's result without one: the tool.
     - `arguments`: the JSON text of a call's input: as the provider spelled it if that is a text, else minified.
     - `hidden`: number of characters of text that the recording withholds (a thinking signature, encrypted reasoning).
     - `media`: the images and files in it.
@@ -45,6 +45,11 @@ class BlockContent(Struct, frozen=True, kw_only=True):
     hidden: int = 0
     media: tuple[Media, ...] = ()
     is_error: bool = False
+
+    @property
+    def pairing_id(self) -> str:
+        """The `call_id` of a call, else the tool's name, by which results of calls without ids name it."""
+        return self.call_id or self.name
 
 
 FUNCTION_CALL: Final = ("functionCall", "function_call")

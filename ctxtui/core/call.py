@@ -159,7 +159,7 @@ class Call(Struct, frozen=True, gc=False):
     line: int = 0
     bytes_: tuple[int, int] = (0, 0)
     extra: dict[str, Json] = field(default_factory=dict)
-    """Other members of the record, verbatim: request id, effort, service tier ..."""
+    """Further facts: members of the record (request id, effort, service tier ...), and the keys above."""
 
     @property
     def is_edited(self) -> bool:

@@ -1,8 +1,8 @@
 """The canonical form of JSON: minified, with key order and number literals kept.
 
-Two equal values with the same order of keys have equal canonical bytes and so equal digests. Keys are never sorted:
-their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``), because a
-rewritten number is another prompt.
+Texts that differ in white space and escapes only have equal canonical bytes and so equal digests. Keys are never
+sorted: their order is part of a provider's prompt prefix. A number keeps its literal (``1e3`` stays ``1e3``), because a
+rewritten one is another prompt.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ REVERT: Final = "revert"
 """Kind of the entry that reverts another one."""
 
 USER: Final = "user"
-"""The author whose edits ignore pins."""
+"""The author whose edits may change pinned blocks."""
 REPAIR: Final = "repair"
 """The author of removals that keep the rest of a request valid for the provider; derived, never stored."""
 

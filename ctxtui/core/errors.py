@@ -44,13 +44,13 @@ class NotFound(CtxtuiError):
 
 
 class Several(CtxtuiError):
-    """A name fits several sessions; the message lists them."""
+    """A name fits several sessions, blocks or requests."""
 
 
 class InUse(CtxtuiError):
-    """The stored session `session` is hosted by process `pid` since the Unix time `since`.
+    """Process `pid` hosts the stored session `session` since the Unix time `since`, or runs the relay.
 
-    Until that ends, it is neither hosted twice, deleted nor rewritten.
+    Until it ends, the session is neither hosted twice, deleted nor rewritten.
     """
 
     def __init__(

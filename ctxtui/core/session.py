@@ -144,7 +144,7 @@ class Session(Struct):
     """The newest report on each window of a quota."""
 
     def apply(self, event: Event) -> None:
-        """Apply one event. Seeing a call twice leaves one call (law 3)."""
+        """Apply one event. Seeing a call twice leaves one call."""
         # Most events are of the first two kinds, and a match statement takes five times as long as `isinstance`.
         if isinstance(event, CallSeen):
             self._add_call(event.call)

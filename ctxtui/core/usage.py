@@ -21,7 +21,7 @@ class Usage(Struct, frozen=True, gc=False):
     - `fresh`: neither read from nor written to the cache.
     - `write_5m` and so on: written, by the entry's lifetime; an unsplit report counts as the dialect's default.
     - `output`: includes `reasoning`.
-    - `output_final`: False if a transcript shows only a partial count.
+    - `output_final`: False if the report was made before the end of the answer.
     - `cost`: the recording's own figure in USD, if it has one.
     """
 
@@ -45,7 +45,7 @@ class Usage(Struct, frozen=True, gc=False):
 
     @property
     def input(self) -> int:
-        """All input tokens: read + write + fresh (law 6)."""
+        """All input tokens: read + write + fresh."""
         # Spelled out for speed: this is read several times per report.
         return self.fresh + self.cache_read + self.write_5m + self.write_1h + self.write_30m + self.write_12h
 

@@ -107,7 +107,7 @@ def is_user_content(item: Item) -> bool:
 class CallFacts(NamedTuple):
     """The effects of a call, read from its input.
 
-    - `key`: equal for calls that do the same.
+    - `key`: the files that it reads or changes, else its tool and the first two words of its command.
     - `label`: a short name for people.
     - `changed`, `read`: paths of files.
     - `commits`: messages of commits.

@@ -146,7 +146,7 @@ class Pieces(NamedTuple):
     """Pieces of secrets that span adjacent texts.
 
     - `long`: pieces that are masked wherever they occur.
-    - `heads`, `tails`: short pieces, masked only at the beginning or the end of the text that they were found in.
+    - `heads`, `tails`: others, masked only at the beginning or the end of the text that they were found in.
     """
 
     long: dict[str, _Piece]
@@ -276,15 +276,21 @@ class Masker:
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
+            # A word after a whole key is rather the next text's own.
+            is_whole = any(find.rank == rank for rank, _ in self._keys) and not self._needs_rest(
+                find, joined[find.start : cuts[1]]
+            )
             for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
                 if first < last:
-                    self._learn_piece(find, joined[first:last], text_part, begins=first == start)
+                    text = joined[first:last]
+                    anywhere = len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text))
+                    self._learn_piece(find, text, text_part, begins=first == start, anywhere=anywhere)
 
-    def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool) -> None:
+    def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, anywhere: bool) -> None:
         """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
-        if len(text.strip()) >= _MIN_PIECE_CHARS:
+        if anywhere:
             for shown in (text.strip(), _one_line(text)):
                 previous = self.pieces.long.get(shown, piece)
                 self.pieces.long[shown] = min(previous, piece, key=lambda candidate: candidate.rank)

@@ -13,7 +13,7 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 
 MAX_MARKERS: Final = 4
-"""Maximum cache breakpoints in one Anthropic request (facts §2)."""
+"""Maximum cache breakpoints in one Anthropic request (facts §2); OpenAI writes at the latest four (facts §4)."""
 BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 """Beta header with which a request may ask to drop thinking that does not fit (facts §1)."""
 

@@ -136,12 +136,12 @@ class Facts(Struct, kw_only=True):
     """Facts of a stretch of blocks.
 
     - `requests`: the user's requests.
-    - `changed`, `read`: files, with their number of calls.
+    - `changed`, `read`: files, with their number of calls that did not fail.
     - `statements`: sentences of the assistant with their weights.
     - `tests`: the last line with test results.
     - `failures`: the last failure of each call, by the key of the call.
     - `todos`: open items of the last to-do list.
-    - `calls`: calls that are about neither files nor a to-do list.
+    - `calls`: the others of these, but for those about a to-do list.
     - `earlier`: lines of summaries in the stretch.
     - `answer`: the assistant's last text; `answered`: nothing follows it.
     """

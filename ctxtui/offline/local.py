@@ -44,8 +44,8 @@ _TRUNCATING: Final = (OLLAMA, LM_STUDIO)
 class LocalModel(Struct, frozen=True):
     """A model of a local server.
 
-    `window` is the window that it runs with, `maximum` its largest possible one, in tokens. A model that is not
-    `loaded` is listed without its window.
+    `window` is the window that it runs with, `maximum` its largest possible one, in tokens. Of one that is not
+    `loaded`, LM Studio names no window, and Ollama does not list it as running.
     """
 
     name: str = "offline"
@@ -336,6 +336,7 @@ def _with_own_usage(local: LocalServer, completion: dict[str, Json]) -> dict[str
 
 
 _NDJSON: Final = "application/x-ndjson"
+OLLAMA_COUNTS: Final = ("prompt_eval_count", "eval_count")
 _PHASE_NANOSECONDS: Final = 1_000_000
 """Invented: a millisecond."""
 

@@ -346,7 +346,7 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
         arguments[place] = intent.place or (_MEMORY if intent.verb == "remember" else ".")
     for name in required(tool.schema):
         if name not in arguments:
-            arguments[name] = make_instance(properties.get(name, {}), intent.subject)
+            arguments[name] = make_instance(properties.get(name, {}), intent.subject, tool.schema)
     # In the order of the schema, like a model.
     return {name: arguments[name] for name in properties if name in arguments} | arguments
 
@@ -370,7 +370,7 @@ def _explicit_arguments(text: str, tool: Definition) -> Json:
     if not arguments and text:
         arguments = dict.fromkeys([*required(tool.schema), *properties][:1], text)
     for name in required(tool.schema):
-        arguments.setdefault(name, make_instance(properties.get(name, {}), text))
+        arguments.setdefault(name, make_instance(properties.get(name, {}), text, tool.schema))
     return {name: _convert_value(value, as_dict(properties.get(name))) for name, value in arguments.items()}
 
 
@@ -399,14 +399,14 @@ _MAX_INSTANCE_SIZE: Final = 100_000
 """Characters and values in all: nested schemas multiply."""
 
 
-def make_instance(schema: Json, text: str) -> Json:
-    """Make a minimal value of `schema`; strings are `text` by default.
+def make_instance(schema: Json, text: str, root: Json = None) -> Json:
+    """Make a minimal value of `schema`, a part of `root` (None: the whole); strings are `text` by default.
 
     Supports the providers' structured outputs: types, enum, const, default, anyOf, oneOf, allOf (of these the first
-    alternative), $ref into the same schema, lengths and bounds. Values that are nested too deeply, or beyond
+    alternative), $ref into `root`, lengths and bounds. Values that are nested too deeply, or beyond
     `_MAX_INSTANCE_SIZE`, are null.
     """
-    return _InstanceMaker(schema, text).make(schema, 0)
+    return _InstanceMaker(schema if root is None else root, text).make(schema, 0)
 
 
 class _InstanceMaker:

@@ -171,10 +171,14 @@ class Provider:
         self.items.update({item["id"]: item for item in response.response["output"]})
         free_bytes = MAX_STORED_REQUEST_BYTES - sum(stored.size for stored in self.responses.values())
         while free_bytes < 0 and len(self.responses) > 1:
-            dropped = self.responses.pop(next(iter(self.responses)))
-            free_bytes += dropped.size
-            for item in dropped.response["output"]:
-                self.items.pop(item["id"], None)
+            free_bytes += self.delete_response(next(iter(self.responses))).size
+
+    def delete_response(self, id_: str) -> StoredResponse:
+        """Delete and return a response, with the items of its output."""
+        response = self.responses.pop(id_)
+        for item in response.response["output"]:
+            self.items.pop(item["id"], None)
+        return response
 
     def make_answer(self, request: Request, task: Task, options: AnswerOptions) -> ModelAnswer:
         """The answer of the recording or script, else that of the rules."""

@@ -30,7 +30,7 @@ class ServedModel(Struct, frozen=True):
 
     - `window`: tokens of the largest running instance (0: unknown); in Ollama also what a model would be loaded with.
     - `maximum`: the model's limit (0: unknown).
-    - `loaded`: the server reports that it is in memory.
+    - `loaded`: it is in memory; True for servers that do not say (llama.cpp, vLLM).
     """
 
     id: str

@@ -45,7 +45,7 @@ class SdkClient:
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:
         self.endpoint = endpoint
         self.headroom: tuple[Headroom, ...] = ()
-        """Remaining limits by the last answer's headers."""
+        """Remaining limits by the last answer whose headers name any."""
         self._mask = KeyMask(endpoint.key, *(value.rpartition(" ")[2] for _, value in endpoint.headers))
         self._clock = clock
         self._client: Any = None

@@ -122,7 +122,8 @@ def save_brief_summaries(
 
 
 def load_glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
-    return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}
+    rows = conn.execute("SELECT path, size, title, cwd, version FROM glances")
+    return {path: Glance(size, *map(py_text, texts)) for path, size, *texts in rows}
 
 
 def save_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float) -> None:

@@ -46,19 +46,9 @@ def write_heartbeat(conn: sqlite3.Connection, session_id: str, host: HostProcess
 
 
 def _insert_lease(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
-    conn.execute(
-        f"INSERT OR REPLACE INTO leases (session, file, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            sql_text(session_id),
-            _file_inode(conn),
-            host.token,
-            host.machine,
-            host.pid,
-            host.born,
-            host.since,
-            time.time(),
-        ),
-    )
+    values = (host.token, host.machine, host.pid, host.born, host.since, time.time())
+    insert = f"INSERT OR REPLACE INTO leases (session, file, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    conn.execute(insert, (sql_text(session_id), _file_inode(conn), *values))
 
 
 def remove_lease(conn: sqlite3.Connection, host: HostProcess) -> None:

@@ -131,7 +131,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return super().get_css_variables() if self._has_theme else {}
 
     def get_driver_class(self) -> type[Driver]:
-        """Return our `TerminalDriver` on Linux terminals, else Textual's driver."""
+        """Return our `TerminalDriver` on Unix, else Textual's driver."""
         driver = super().get_driver_class()
         if driver.__module__ != "textual.drivers.linux_driver":
             return driver

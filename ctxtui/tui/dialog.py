@@ -10,7 +10,7 @@ from textual.screen import ModalScreen, ScreenResultType
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A modal screen that `esc` closes before any of its widgets receives that key."""
+    """A modal screen that `esc` closes; if it binds that key itself, its widgets get it first."""
 
     # With priority: the next key of the same burst goes to the screen that is on top then.
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False, priority=True)]

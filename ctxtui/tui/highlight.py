@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.views.text import safe_text
@@ -37,7 +37,7 @@ def _style(token: str) -> str:
     return next((style for kind, style in _STYLES if token == kind or token.startswith(kind + ".")), "ink")
 
 
-@cache
+@lru_cache(256)
 def _lexer(hint: str) -> Lexer | None:
     """Return the lexer for a language name or a file name; None if there is none."""
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename

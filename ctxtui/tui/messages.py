@@ -56,9 +56,9 @@ class Open(OpenRequest):
 
 
 class TalkFrom(OpenRequest):
-    """Continue in a new chat from call `number` (0: the end) of `thread` in a session.
+    """Continue in a chat from call `number` (0: the end) of `thread` in a session.
 
-    `target` is the session's path or stored id. The new chat has `edits` from its first request on.
+    `target` is the session's path or stored id. `edits` are applied unless the chat has edits already.
     """
 
     def __init__(self, target: str, thread: str, number: int, edits: Sequence[Edit] = ()) -> None:

@@ -98,9 +98,11 @@ def _app(
     keymap: dict[str, str] = {}
     if settings.keys or settings.commands:
         # Imported here, with the commands of all screens: few users have keys or commands of their own.
+        from ctxtui.tui.chat.commands import CHAT_KEYS
         from ctxtui.tui.commands.own import assign_keys, make_commands
 
-        screens = {name: (*commands, *EVERYWHERE) for name, commands in screen_commands().items()}
+        all_commands = {**screen_commands(), "a chat": CHAT_KEYS}
+        screens = {name: (*commands, *EVERYWHERE) for name, commands in all_commands.items()}
         keymap = assign_keys(settings.keys, screens)
         own = tuple(make_commands(own_commands, screens))
 
@@ -131,7 +133,7 @@ def _app(
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:
-    """Return the commands of Home, the inspector, the chat and all lists, by screen name."""
+    """Return the commands of Home, the inspector and all lists, and a chat's own, by screen name."""
     from pkgutil import walk_packages
 
     from ctxtui.tui import lists

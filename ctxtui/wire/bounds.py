@@ -9,7 +9,7 @@ MAX_HEAD: Final = 256 << 10
 MAX_EARLY_HEADS: Final = 100
 """Heads such as ``100 Continue`` before that of an answer."""
 MAX_BODY: Final = 64 << 20
-"""Bytes of a body or WebSocket message, packed or not, that is recorded, edited or held."""
+"""Bytes of a body or WebSocket message, packed or not, that is recorded, edited or held, or read as an answer."""
 MAX_MEMBERS: Final = 100
 """Consecutive packed streams in a body."""
 MAX_READ_AHEAD: Final = 4 << 20

@@ -1,4 +1,4 @@
-"""Mask API keys in URLs, and one key in a provider's errors and streams."""
+"""Mask API keys in URLs, and given keys in a provider's errors and streams."""
 
 from __future__ import annotations
 

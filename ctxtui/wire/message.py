@@ -38,12 +38,10 @@ class Shape(NamedTuple):
     - `content`: the member with the content; `fields`: the other ones.
     - `split_part`, `join_part`: read and write one entry of the content.
     - `role`: that of a message that names none.
-    - `mark`: the mark of its blocks (see `Place`).
     - `takes_object`: a content may be one object instead of a list.
     """
 
     fields: tuple[BlockField, ...] = ()
-    mark: str = ""
     content: str = "content"
     role: str = ""
     split_part: Callable[[Json, str, Place, Position], WirePart] = content_part
@@ -57,7 +55,7 @@ def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[Wir
     The header holds the members that make no block verbatim, and the form of those that do.
     """
     role = message.get("role")
-    place = Place("messages", role if isinstance(role, str) and role else shape.role, shape.mark)
+    place = Place("messages", role if isinstance(role, str) and role else shape.role)
     head = dict(message)
     before: list[WirePart] = []
     after: list[WirePart] = []

@@ -102,7 +102,7 @@ class Response(Struct, frozen=True, kw_only=True):
     - `passes`: the usage of each pass if the provider ran several; their sum is billed.
     - `stop_reason`, `error`: the provider's term, and its error message.
     - `complete`: False for an interrupted stream.
-    - `extra`: the rest of the answer, verbatim.
+    - `extra`: other members of the answer, but for those that repeat the request.
     """
 
     items: tuple[Item, ...] = ()

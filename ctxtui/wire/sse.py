@@ -1,4 +1,4 @@
-"""Parse server-sent events from bytes, independent of how the bytes are chunked (law 2)."""
+"""Parse server-sent events from bytes, independent of how the bytes are chunked."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 
 class BodyUnpacker:
-    """Unpacks a body in chunks; this class, one that is not packed."""
+    """Unpacks a body in chunks; this class passes on one that is not packed, of any length."""
 
     def feed(self, data: bytes) -> bytes:
-        """Raises `Malformed`, also if the unpacked body exceeds the limit."""
+        """Raises `Malformed`, also if what was packed exceeds the limit."""
         return data
 
 

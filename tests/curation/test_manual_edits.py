@@ -125,6 +125,20 @@ def test_only_a_read_of_the_same_lines_makes_an_earlier_one_outdated(
     assert said(context, made) == [OUTDATED if n in outdated else text for n, text in enumerate(texts)]
 
 
+@pytest.mark.parametrize(("pattern", "outdated"), [("b", False), ("a", True)])
+def test_a_search_is_outdated_only_by_the_same_search(pattern: str, outdated: bool) -> None:
+    searches = (use("t1", "Grep", path="src", pattern="a"), use("t2", "Grep", path="src", pattern=pattern))
+    context = of(
+        message("user", block.text("go")),
+        *(
+            [*message("assistant", call), *message("user", result(f"t{n}", text))]
+            for n, (call, text) in enumerate(zip(searches, (CODE, OTHER), strict=True), 1)
+        ),
+    )
+    made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), policy_context_of(context))
+    assert said(context, made) == ["[Outdated: Grep src was read again later.]" if outdated else CODE, OTHER]
+
+
 def test_what_was_read_last_is_never_lost() -> None:
     context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER), read(3, CODE))
     made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), policy_context_of(context))

@@ -313,3 +313,10 @@ def test_hostile_texts_take_no_time(hostile: str) -> None:
     before = time.process_time()
     masker(Level.PERSONAL).mask_text(hostile)
     assert time.process_time() - before < 5
+
+
+def test_a_word_after_a_text_that_ends_with_a_whole_key_stays_elsewhere() -> None:
+    masker = Masker(mask_rules(), Level.SECRETS)
+    tail = masker.follow((), block.text(f"my key is {SECRETS[0]}"))
+    masker.follow(tail, block.text("Please look."))
+    assert masker.mask_text("Please go on") == "Please go on"

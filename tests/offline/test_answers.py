@@ -109,6 +109,15 @@ def test_arguments_in_other_spellings() -> None:
     assert written == AnsweredCall("write", {"filePath": "o.txt", "content": "hi"})
 
 
+def test_required_arguments_follow_references_within_the_tools_schema() -> None:
+    properties = {"content": TEXT, "level": {"$ref": "#/$defs/Level"}}
+    schema = {"$defs": {"Level": {"enum": ["low", "high"]}}, "type": "object", "properties": properties}
+    tools = [Definition("write", "", {**schema, "required": ["content", "level"]})]
+    wanted = AnsweredCall("write", {"content": "x", "level": "low"})
+    assert find_call(Intent("write", "write", "x"), tools) == wanted
+    assert find_call(Intent("call", "call", "write", "content=x"), tools) == wanted
+
+
 SHELL = [tool("bash", command=TEXT)]
 
 

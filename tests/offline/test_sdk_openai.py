@@ -51,6 +51,8 @@ def test_what_is_kept(gpt: openai.OpenAI) -> None:
     assert lost.value.code == "previous_response_not_found"
     with pytest.raises(openai.NotFoundError):
         gpt.responses.retrieve(first.id)
+    with pytest.raises(openai.NotFoundError, match="not found"):
+        gpt.responses.create(model="offline", input=[{"type": "item_reference", "id": first.output[-1].id}])
 
 
 def test_every_answer_and_event_is_of_the_sdks_types(gpt: openai.OpenAI) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.store.cache import _encode_counts
+from ctxtui.store.rows import Glance, sql_text
 from ctxtui.store.store import Store
 
 DAY = 86_400.0
@@ -60,6 +61,12 @@ def test_a_files_summary_is_remembered_until_it_changes(store: Store) -> None:
     store.save_summary("/a\udc80.jsonl", 11, mtime, "1", {})
     assert store.load_summary("/a\udc80.jsonl", 10, mtime, "1") is None
     assert store.load_summary("/a\udc80.jsonl", 11, mtime, "1") == {}
+
+
+def test_a_head_with_half_a_character_comes_back_as_text(store: Store) -> None:
+    glance = Glance(3, "cut \ud83d", "/w\udce9", "1.0")
+    store.save_glances({"/a/\udcff": glance})
+    assert store.load_glances() == {sql_text("/a/\udcff"): glance}
 
 
 def test_prune_forgets_what_is_old(store: Store) -> None:

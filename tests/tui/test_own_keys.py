@@ -13,12 +13,15 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.chat.commands import CHAT_KEYS, AnswerTool, BranchHere, EnterTalk
 from ctxtui.tui.commands import EVERYWHERE, Command, command_id
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.start import make_app, screen_commands
 from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.widgets.keyline import Key, keyline
 from ctxtui.views.text.signs import DARK
+from ctxtui.views.text.span import plain
 from tests.tui.waiting import until
 
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "sessions" / "2-lluma-musume.jsonl"
@@ -28,7 +31,7 @@ CHANGED = ("keys", "shown", "part_commands", "help_partners", "help_row")
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """The keys of the command classes are the process's: they are as before after each test."""
-    commands = {each for members in screen_commands().values() for each in (*members, *EVERYWHERE)}
+    commands = {each for members in screen_commands().values() for each in (*members, *CHAT_KEYS, *EVERYWHERE)}
     before = {each: {name: vars(each).get(name) for name in CHANGED} for each in commands}
     yield
     for each, members in before.items():
@@ -84,7 +87,13 @@ async def test_a_taken_key_leaves_the_command_that_had_it(tmp_path: Path) -> Non
         await opened(app, pilot)
         await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, PageScreen))
-    assert "u" not in command("undo edit").keys
+    undo = command("undo edit")
+    assert undo.keys == () and "undo" not in plain(keyline(80, [Key(*undo.key_line())]))
+
+
+def test_a_chat_shows_the_keys_of_the_commands_that_it_shares(tmp_path: Path) -> None:
+    app_of(tmp_path, '[keys]\n"copy block" = "i"\n"talk from here" = "f9"\n')
+    assert EnterTalk.keys == AnswerTool.keys == () and BranchHere.keys == ("f9",)
 
 
 async def test_commands_that_shared_a_key_keep_it(tmp_path: Path) -> None:

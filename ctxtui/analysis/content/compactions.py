@@ -343,7 +343,7 @@ class _CompactionAnalysis:
                 )
                 before.append(touch)
                 if new and touch.path in files:
-                    recovery = self._make_recovery(number, node, answers.get(content.call_id))
+                    recovery = self._make_recovery(number, node, answers.get(content.pairing_id))
                     recoveries.setdefault(touch.path, []).append(recovery)
         return recoveries
 

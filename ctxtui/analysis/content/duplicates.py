@@ -206,7 +206,7 @@ class DuplicateFinder:
 
     def _add_call(self, content: BlockContent) -> None:
         # Also a call that touches no file: it may have the id of an earlier one.
-        self._calls[content.call_id] = tuple(find_touches(content, self._cwd))
+        self._calls[content.pairing_id] = tuple(find_touches(content, self._cwd))
 
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         before = self._reads.setdefault(touch.path, [])

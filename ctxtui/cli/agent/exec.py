@@ -64,7 +64,7 @@ from ctxtui.services.recordings.open_by_name import split_call
     "--print-env", is_flag=True, help="Run nothing: print the environment for programs, and serve until ctrl+c."
 )
 @click.option("--split", "in_split", is_flag=True, help="Inside tmux: open the inspector in a split.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing at the end, unless something was not recorded.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing at the end, unless something went wrong.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
 @click.pass_context
 def exec_(

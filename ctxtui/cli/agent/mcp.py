@@ -84,7 +84,7 @@ def list_(context: click.Context, as_json: bool) -> None:
     for server in configured:
         state = "off" if not server.enabled else "on" if permissions.is_allowed(server) else "asks"
         write(f"{state:<5} {one_line(server.name, 40):<20} {one_line(server.description, 400)}")
-        if not permissions.is_allowed(server):
+        if state == "asks":
             note(f"{server.name} (from {server.place}) may not start yet: run `ctxtui mcp allow {server.name}`")
 
 

@@ -221,21 +221,11 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         outside = [name for name, place in list_named_files(task, here) if not place.resolve().is_relative_to(here)]
         if outside:
             raise ToolError(f"a task may attach only files of this directory, not {', '.join(outside)}")
-        limits = ("--max-rounds", str(max_rounds), "--max-tokens", max_tokens)
-        message_limit = ("--max-context-messages", str(max_context_messages))
-        result_limit = ("--max-tool-result-length", str(max_tool_result_length))
-        server_options = [f"--server={name}" for name in chosen]
-        return await _run_command(
-            "run",
-            *limits,
-            *message_limit,
-            *result_limit,
-            *server_options,
-            "--json",
-            "--",
-            task,
-            seconds=RUN_TIMEOUT_SECONDS,
-        )
+        options = [f"--server={name}" for name in chosen]
+        options += [f"--max-rounds={max_rounds}", f"--max-tokens={max_tokens}"]
+        options += [f"--max-context-messages={max_context_messages}"]
+        options += [f"--max-tool-result-length={max_tool_result_length}"]
+        return await _run_command("run", *options, "--json", "--", task, seconds=RUN_TIMEOUT_SECONDS)
 
 
 async def _run_command(*arguments: str, seconds: float = TIMEOUT_SECONDS, both: bool = False) -> str:

@@ -168,7 +168,7 @@ def curate(
         guard=Guard(guard_rules()) if flags["redact"] else None,
     )
 
-    out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"], writes=not flags["dry_run"])
+    out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
     if out.data and should_write(output, as_json=flags["as_json"]):
         write_request(out, output, loaded.path)
     if flags["as_json"]:
@@ -264,11 +264,11 @@ def curate_session(
 
 
 def prepare_output(
-    curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool, *, writes: bool = True
+    curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[WrittenContext, Path | None]:
-    """The text to write (none if `dry`) and its destination; note the command that resumes it.
+    """The text to write and its destination, whose folder is created; note the command that resumes it.
 
-    Folders are created if the caller `writes` it.
+    If `dry`, the text is empty and nothing is created.
     """
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None
@@ -276,7 +276,7 @@ def prepare_output(
     if out.name:
         if TARGETS[form].beside:
             note(f"the file must be named {out.name}")
-        output = prepare_path(output, out, create=writes) if output is not None else None
+        output = prepare_path(output, out, create=not dry) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, session_path(out, output))}")
     return (replace(out, data=b"") if dry else out), output

@@ -35,7 +35,7 @@ from ctxtui.views.pages.share_page import page
 
 
 def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`images`: images are masked as well."""
+    """`images`: the output has images, so the help names them, too."""
     personal = "addresses, user names, images" if images else "addresses, user names"
     return click.option(
         "--mask",

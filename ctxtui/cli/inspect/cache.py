@@ -198,7 +198,7 @@ def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) ->
 
 
 def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """Their tables are nearly equal, and --json has them in full."""
+    """Their sums, and a line for each thread; --json has their tables."""
     own, least = sum(trials.own for trials in placings), sum(trials.plan.cost for trials in placings)
     unit = placings[0]
     heading = numbers.many(len(placings), "further thread")

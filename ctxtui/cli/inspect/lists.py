@@ -50,7 +50,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     loaded: Loaded
     settings: Settings
     rule: str = ""
-    """One of `phase_rules.RULE_NAMES`, a regular expression, or "" for the user's phase names."""
+    """One of `phase_rules.RULE_NAMES`, a regular expression, or "" for the user's phase names, else turns."""
 
     @property
     def _call_count(self) -> int:

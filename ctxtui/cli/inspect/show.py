@@ -22,7 +22,6 @@ from ctxtui.analysis.figures import (
     growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
-from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.cli.context import (
@@ -278,7 +277,7 @@ def _block_lines(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], ever
 def _cumulative_sizes(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
     chars = tokens = 0
     for figure in blocks:
-        chars += len(searched_text(read(figure.block)))
+        chars += len(show_json.recorded_text(figure)) if figure.read else 0
         tokens += figure.tokens if figure.read else 0
         yield chars, tokens
 

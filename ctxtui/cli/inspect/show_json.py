@@ -92,15 +92,19 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
 def _with_running_sums(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     cumulative, chars, tokens = [], 0, 0
     for row in rows:
-        chars += row["span"][1] - row["span"][0]
+        chars += row["span"][1] - row["span"][0] if row["method"] != UNREAD else 0
         tokens += row["tokens"]
         cumulative.append({**row, "running_chars": chars, "running_tokens": tokens})
     return cumulative
 
 
+def recorded_text(figure: BlockFigure) -> str:
+    return searched_text(read(figure.block)) if figure.node else ""
+
+
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
     """A block as one row, or as several if rules assign its parts to different categories."""
-    text = searched_text(read(figure.block))
+    text = recorded_text(figure)
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
         ((category, part),) = parts or [(figure.category, [])]

@@ -187,7 +187,7 @@ def _copies_note(answer: CostAnswer) -> str:
     calls = numbers.many(answer.copied, "call")
     if answer.sessions == 1:
         return f"{calls} copied by ctxtui from another session; not counted in sums over sessions"
-    return f"{calls} copied by ctxtui from other sessions; not counted again"
+    return f"{calls} copied by ctxtui from other sessions; not counted"
 
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:

@@ -96,7 +96,7 @@ def _finding_json(priced: PricedFinding, all_findings: Findings, name: str) -> d
         "once_usd": moment.once if moment is not None else None,
         "per_call_usd": moment.per_call if moment is not None else None,
         "risk": priced.risk.name.lower() if priced.risk is not None else None,
-        "quoted_later": 0,  # Findings never remove text that later blocks quote.
+        "quoted_later": len(priced.tag.quotes) if priced.tag is not None else 0,
         "rest": None
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},

@@ -24,7 +24,7 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 FRONT = -1
 """Before the first message."""
 SYSTEM = -2
-"""At the end of the system prompt; for Chat, at the end of its first system message."""
+"""At the end of the system prompt: for Chat, of its first system message; for Responses, as a developer message."""
 COPY_BEGINS: Final = "(Messages copied from another session.)"
 COPY_ENDS: Final = "(End of the copied messages.)"
 """User messages around copied ones, where the provider would otherwise join them to the assistant's own."""

@@ -1,7 +1,7 @@
 """Selects the breakpoint edits that the provider allows (facts §2, §4).
 
-At most four are allowed, and long lifetimes must come before short ones. Edits that are not allowed are rejected with
-the reason. `resolve` calls this last, when the other edits are applied.
+At most four may be set; Anthropic's long lifetimes must come before short ones. Edits that are not allowed are rejected
+with the reason. `resolve` calls this last, when the other edits are applied.
 """
 
 from __future__ import annotations

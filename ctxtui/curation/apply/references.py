@@ -1,7 +1,7 @@
 """References: text moved out of the context, and the ``{{REF:name}}`` that replaces it.
 
 Edits of the kind ``externalize`` use this. The reader accepts ``{{name}}``, too, the syntax of other programs. A model
-gets the text back by the tool ``recall``.
+with the tool ``recall`` (in a chat, or of ``ctxtui serve``) gets the text back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Makes the new content of a single block from an edit.
 
-`rewrite` is called for each block that an edit changes in place. The functions are pure. An edit's payload holds the
-rule, not the outcome, so that the same rule applied to the same block gives the same block.
+`rewrite` is called for each block that an edit changes in place. The functions are pure: equal edits of equal blocks
+give equal blocks.
 """
 
 from __future__ import annotations

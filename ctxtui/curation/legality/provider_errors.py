@@ -61,7 +61,7 @@ def violated_rule(text: str) -> str:
 
 
 def refusal(session: Session, thread: str = MAIN) -> str:
-    """The error text at the end of a thread if the provider refused the request itself, else ""."""
+    """The error text at the end of a thread if it names a known rule, else ""."""
     calls = session.thread_calls(thread)
     last = calls[-1] if calls else None
     after = [

@@ -72,7 +72,7 @@ MAX_ROUNDS = 20
 
 
 def run(step: Step, policy_context: PolicyContext) -> list[Edit]:
-    """Run a policy until it adds nothing to its own result (law 10), and return the new edits.
+    """Run a policy until it adds nothing to its own result, and return the new edits.
 
     No edit is in the log already, reverted or not. Edits of pinned blocks are not left out here: a policy avoids them
     by `PolicyContext.may_change`, and `apply.apply` rejects them.

@@ -16,7 +16,7 @@ from ctxtui.curation.policies.policy import Policy, Step
 class Profile(Struct, frozen=True):
     """Policies that run one after the other.
 
-    `armed`: they apply their edits; else they only propose.
+    `armed`: a chat applies their edits at once; else it only stages them.
     """
 
     name: str

@@ -95,7 +95,7 @@ def drops_only_tools(context: Context, edits: Sequence[Edit]) -> bool:
 def risk_of_one(context: Context, edit: Edit) -> Risk:
     """The risk of one edit."""
     if edit.kind == COMPACT_JSON:
-        return Risk.PARTS if edit.params.get("drop") else Risk.NOTHING
+        return Risk.PARTS if edit.params.get("drop") or edit.params.get("flatten") else Risk.NOTHING
     risk = _BY_KIND.get(edit.kind, Risk.GONE)
     if edit.kind != DEDUPLICATE and risk <= Risk.PARTS:
         return risk

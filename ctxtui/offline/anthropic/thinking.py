@@ -6,7 +6,7 @@ or list), boundaries between adjacent messages of one role, deferred tools witho
 an address (a rotating link to the same bytes). Thinking itself is not part of that context; each block is bound to the
 thinking block before it instead. Source: facts §1, preserved thinking.
 
-Our signatures contain the model and digests of the thinking, of the thinking before it, and of the context. They can
+Our signatures contain the model and digests of the thinking, of the signature before it, and of the context. They can
 thus be checked with the request alone, without a state of the server. A foreign signature (from a recording of the real
 provider) cannot be checked and is trusted.
 """
@@ -136,7 +136,7 @@ class Signed(Struct, frozen=True):
     """The content of one of our signatures, with digests.
 
     - `text`: of the thinking.
-    - `before`: of the thinking directly before it; zeros without any.
+    - `before`: of the signature of the thinking before it; zeros without any.
     - `local`: of what precedes it in its own turn.
     - `prefix`: of everything that precedes it.
     """
@@ -251,7 +251,7 @@ class CheckedThinking(Struct):
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Check the thinking in `body` against its signatures.
 
-    - Our signatures must match the text, or the request is refused.
+    - Our signatures must match the text unless it is omitted, or the request is refused.
     - On models that bind thinking they must also match the context and the thinking before, unless a compaction
       precedes; a mismatch is refused, or the block dropped if the request says so (`CONTROLS`).
     - On other models, those of the latest assistant messages must match what precedes in these messages.

@@ -49,10 +49,8 @@ def find_named(provider: Provider, body: Json) -> CachedContent | Refusal | None
 def find_conflicts(cached: CachedContent, body: Json, model: str) -> list[Refusal]:
     """Check a request against the cached content that it names."""
     if cached.model != model:
-        message = (
-            f"Model used by GenerateContent request (models/{model}) and CachedContent (models/{cached.model}) has "
-        )
-        return [invalid_argument(f"{message}to be the same.", "other model")]
+        message = f"Model used by GenerateContent request (models/{model}) and CachedContent (models/{cached.model})"
+        return [invalid_argument(f"{message} has to be the same.", "other model")]
     if {"systemInstruction", "tools", "toolConfig"} & as_dict(body).keys():
         message = "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
         message += "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."

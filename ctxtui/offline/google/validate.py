@@ -235,8 +235,6 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 message = (
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
-                )
-                message += (
                     "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
                 )
                 yield invalid_argument(f"* GenerateContentRequest.{format_path(path)}.name: {message}\n", "tool name")
@@ -330,8 +328,9 @@ def _signature_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
             name = as_dict(first["functionCall"]).get("name")
             message = (
                 "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
+                f"data, function call `{name}`."
             )
-            message += "work correctly, and missing thought_signature may lead to degraded model performance."
-            yield invalid_argument(f"{message} Additional data, function call `{name}`.", "no signature")
+            yield invalid_argument(message, "no signature")
         elif side == "user" and any("functionResponse" not in part for part in parts):
             return

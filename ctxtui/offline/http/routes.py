@@ -17,7 +17,7 @@ from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
 REFUSED_KEY: Final = "invalid"
-"""Keys that contain this word are refused."""
+"""Keys that contain this word are refused, except by local servers."""
 
 
 Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
@@ -50,10 +50,8 @@ def _check_anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
 def _check_openai_key(headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
-        message = (
-            "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
-        )
-        return Refusal(f"{message} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
+        message = "You didn't provide an API key. You need to provide your API key in an Authorization header using "
+        return Refusal(f"{message}Bearer auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
     if REFUSED_KEY in key:
         shown = f"{key[:4]}****{key[-4:]}"
         message = f"Incorrect API key provided: {shown}."
@@ -107,10 +105,8 @@ def serve(
         # Only OpenAI's APIs and local servers have this header.
         if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
-        message = (
-            "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
-        )
-        return Refusal(f"{message} library correctly. {error})", rule="no JSON")
+        message = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your"
+        return Refusal(f"{message} HTTP library correctly. {error})", rule="no JSON")
     refusals = route.find_refusals(provider, request)
     if refusals:
         return refusals[0]

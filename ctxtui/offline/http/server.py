@@ -27,7 +27,7 @@ from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
 from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import MAX_FRAME_BYTES, Connection, in_thread, json_response, send
-from ctxtui.offline.local import LocalServer, add_listings, local_routes
+from ctxtui.offline.local import OLLAMA_COUNTS, LocalServer, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
@@ -147,7 +147,7 @@ def _control_error(expected: str, error: Exception) -> web.Response:
 FAULT_HEADER: Final = "x-ctxtui-fault"
 """In a request: its simulated fault (see `parse`), instead of an armed one."""
 MARK_HEADER: Final = "x-ctxtui-offline"
-"""In answers to model calls: ``offline``, or ``simulating MODEL`` under the model's own rules."""
+"""In answers to model calls: ``offline``, or ``simulating MODEL`` for a model with rules of its own."""
 
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 _MAX_SEEN_REQUESTS: Final = 1000
@@ -173,14 +173,15 @@ class SeenRequest(Struct, frozen=True):
     def usage(self) -> dict[str, Json]:
         """The reported usage, in the dialect's own form."""
         answer = as_dict(self.answer)
-        return as_dict(answer.get("usage") or answer.get("usageMetadata"))
+        ollama = {name: answer[name] for name in OLLAMA_COUNTS if name in answer}
+        return as_dict(answer.get("usage") or answer.get("usageMetadata") or ollama)
 
 
 class Server(Struct):
     """The server's state.
 
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the last requests but listings, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
+    - `seen`: the last requests but look-ups, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
     - `on_request`: called with each of these once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
@@ -334,7 +335,7 @@ class Server(Struct):
         if response is None:
             return self._refuse_missing(request, f"Response with id '{id_}' not found.")
         if request.method == "DELETE":
-            del self.provider.responses[id_]
+            self.provider.delete_response(id_)
             return json_response({"id": id_, "object": "response", "deleted": True})
         if not request.path.endswith("/input_items"):
             return json_response(response.response)

@@ -81,10 +81,9 @@ def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[R
 
 def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
     if isinstance(requested, int) and requested > maximum:
-        message = (
-            f"{where} is too large: {requested}. This model supports at most {maximum} completion tokens, whereas you "
-        )
-        yield Refusal(f"{message}provided {requested}.", param=where, code="invalid_value", rule="max_tokens")
+        message = f"{where} is too large: {requested}. This model supports at most {maximum} completion tokens,"
+        message += f" whereas you provided {requested}."
+        yield Refusal(message, param=where, code="invalid_value", rule="max_tokens")
 
 
 def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
@@ -99,10 +98,8 @@ def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
         message = f"string does not match pattern. Expected a string that matches the pattern '{NAME_PATTERN}'."
         yield invalid(where, message, rule="tool name")
     elif isinstance(name, str) and len(name) > MAX_NAME_CHARS:
-        message = (
-            f"string too long. Expected a string with maximum length {MAX_NAME_CHARS}, but got a string with length"
-        )
-        yield invalid(where, f"{message} {len(name)} instead.", "string_above_max_length", "tool name")
+        message = f"string too long. Expected a string with maximum length {MAX_NAME_CHARS}, but got a string with"
+        yield invalid(where, f"{message} length {len(name)} instead.", "string_above_max_length", "tool name")
 
 
 def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> Iterator[Refusal]:

@@ -26,6 +26,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.pricing.table import PriceTable
+from ctxtui.pricing.terms import read_terms
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
@@ -57,7 +58,7 @@ class Account(Struct, frozen=True):
 
     def charge(self, usage: Usage, call: Call) -> float | None:
         """Cost of `usage` in USD at the terms of `call`; None without a known price."""
-        cost = price(usage, call.model, call.provider, call.started, self.table)
+        cost = price(usage, call.model, call.provider, call.at, self.table, read_terms(call.extra))
         return None if cost is None else cost.usd
 
     def statement(self, only: frozenset[str] | None = None) -> Statement:
@@ -74,7 +75,7 @@ class Account(Struct, frozen=True):
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in single_context_calls(session) if call.usage), key=_reported_input, default=None)
+        largest = max((call for call in calls_with_context(session) if call.usage), key=_reported_input, default=None)
         peak = _reported_input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_drop_content(call) for call in session.calls.values() if only is None or call.id in only]
@@ -154,8 +155,8 @@ def priced_account(session: Session, book: Book, settings: Settings) -> Account:
     return Account(session, book, costs, table, settings.usable_share)
 
 
-def single_context_calls(session: Session) -> list[Call]:
-    """The calls made from one context each; if there are only sums, those."""
+def calls_with_context(session: Session) -> list[Call]:
+    """The calls of which more than figures is recorded; if there are none, all."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 

@@ -70,7 +70,7 @@ class CountCache:
             self._query_store(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached figures of a file that has not changed since; None if there are none.
+        """The cached figures of a file or stored session; None if there are none.
 
         `size` and `mtime` identify its state, `version` the way in which the figures are computed.
         """

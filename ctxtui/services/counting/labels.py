@@ -40,7 +40,7 @@ class Labels:
 
     - `tables`: the user's own rules.
     - `bench`: splits blocks, in this process or in another one.
-    - `recall`: returns cached segments; called once per set of rules and batch.
+    - `recall`: returns cached segments; called once per category and batch.
     - `rules`: the rules in force; None: they are read for the first block.
     """
 

@@ -30,10 +30,7 @@ class WordCounter(Protocol):
 
 
 class _LiveBlock(Struct):
-    """A block of the answer while it streams; `thinks`: it is thinking, not text.
-
-    `settled` and `tokens` count the settled characters and the whole block so far.
-    """
+    """A block of the answer while it streams; `thinks`: it is thinking."""
 
     thinks: bool
     open: str = ""
@@ -42,6 +39,7 @@ class _LiveBlock(Struct):
     length: int = 0
     """Number of settled characters."""
     settled: int = 0
+    """Tokens of the settled characters."""
     tokens: int = 0
 
 
@@ -85,7 +83,7 @@ class LiveCount(Struct):
         return {number: part.tokens for number, part in self._parts.items()}
 
     def _block_features(self, part: _LiveBlock, words: int, tail: int) -> Features:
-        """The features of the block so far, as `tokens.block_features` would have them.
+        """The features of the block so far; a call counts as text.
 
         `words` are its tokens, `tail` the characters that are not settled yet.
         """

@@ -29,7 +29,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curate_context
 
 
-class SearchResult(Struct, frozen=True, dict=True):
+class SearchResult(Struct, frozen=True):
     """The result of a search for advice: a call's next context, and all remedies found for it."""
 
     base: Curation

@@ -30,6 +30,7 @@ from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import price
 from ctxtui.pricing.table import PriceTable
+from ctxtui.pricing.terms import read_terms
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
@@ -51,7 +52,7 @@ class Curation(EditedContext):
     policy_edits: tuple[Edit, ...]
     tag: PriceTag
     policy_context: PolicyContext
-    """The policy context, under the given edits."""
+    """The policy context under all of `log` but `policy_edits`."""
     prices: EditPrices
     """Prices of further edits."""
 
@@ -147,10 +148,12 @@ def _hidden_tokens(under: PolicyContext, question: PriceQuestion) -> int:
 
 
 def charge_of(call: Call, prices: PriceTable) -> Charge:
-    """A function that prices usage of a call's model and provider."""
+    """A function that prices usage at a call's terms."""
+
+    terms = read_terms(call.extra)
 
     def charge(usage: Usage, at: float) -> float | None:
-        cost = price(usage, call.model, call.provider, at or None, prices)
+        cost = price(usage, call.model, call.provider, at or None, prices, terms)
         return None if cost is None else cost.usd
 
     return charge

@@ -102,7 +102,7 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
     """Write `edited` in `form` ("": the recorded body form).
 
     `source` is the recording's file (None: there is none). Raises `RequestRefused` if the edits cannot be applied,
-    `CtxtuiError` if the recording is another tool's or no file, or has no answer after which a tool could resume it.
+    `CtxtuiError` if no session to resume can be written.
     """
     if edited.applied.refused:
         raise RequestRefused(edited.applied.refused, way_out="revert the edit")

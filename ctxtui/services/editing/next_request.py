@@ -93,7 +93,7 @@ class LaterCharges:
         return self._by[key](usage, call.started or 0.0)
 
 
-class PricedRequest(Struct, frozen=True, dict=True):
+class PricedRequest(Struct, frozen=True):
     """The next request of an open session, and its price.
 
     `weigh` converts features to its tokens, `charge` prices later calls.

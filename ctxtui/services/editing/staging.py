@@ -364,9 +364,7 @@ class StagingArea:
         if next_request is None:
             return None
         tag = self._price(staging, next_request, later)
-        if tag is None and self._pricing is not None:
-            return None
-        return (tag.quotes, tag.lost) if tag is not None else ((), ())
+        return None if tag is None else (tag.quotes, tag.lost)
 
     def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
         """The tag of the staged edits; None while a block is being counted or a worker prices them."""
@@ -424,7 +422,7 @@ class StagingArea:
     def before(self, scene: Scene) -> Applied:
         """The context to compare the edits with: the one under the applied edits.
 
-        If nothing is staged and the applied edits are not sent yet, it is the one without edits.
+        If nothing is staged and the call shown was sent unedited, it is the one without edits.
         """
         if self._edits_of(scene).staged or scene.call.is_edited:
             return self.applied(scene)

@@ -42,7 +42,7 @@ def price_findings(
 ) -> Findings:
     """Find the problems up to the `chosen` call, with their fixes and savings.
 
-    `edits` are those in force, whose cost is not part of any finding. The account must be counted.
+    `edits` are those in force, whose cost is not part of any finding.
     """
     session, book, horizon = account.session, account.book, settings.horizon
     calls = session.thread_calls(chosen.thread)
@@ -104,7 +104,7 @@ def price_findings(
 
 
 def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
-    """The recording under every marker strategy.
+    """The recording under marker strategies.
 
     Empty if the provider of `calls` takes no markers.
     """
@@ -130,7 +130,8 @@ def _price_finding(
         )
     policy_context, number = inputs.policy_context, len(inputs.calls)
     after = policy_context.under(finding.edits).applied
-    tag = base.prices.tag(after)
+    # Only a redaction may remove text that later blocks quote.
+    tag = base.prices.tag(after, policy_context.literals if finding.warning else None)
     if finding.warning:
         # Unlike other findings it is shown even if its redaction saves nothing.
         if not tag.refused:

@@ -98,10 +98,12 @@ class Glances:
         until = time.monotonic() + seconds
         completed, unread = [], 0
         for summary in summaries:
-            if self._is_unread(summary) and time.monotonic() < until:
-                from_head = read_glance(Path(summary.path), summary.source)
-                self._known[sql_text(summary.path)] = self._new[summary.path] = from_head
-            unread += self._is_unread(summary)
+            if self._is_unread(summary):
+                if time.monotonic() < until:
+                    from_head = read_glance(Path(summary.path), summary.source)
+                    self._known[sql_text(summary.path)] = self._new[summary.path] = from_head
+                else:
+                    unread += 1
             completed.append(self.complete(summary))
         return completed, unread
 

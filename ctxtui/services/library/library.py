@@ -83,7 +83,7 @@ class SessionLibrary:
         """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first.
+        """List every recording from its file name and times.
 
         This takes milliseconds for thousands of recordings.
         """
@@ -155,7 +155,7 @@ class SessionLibrary:
         )
 
     def in_folder(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, detected by content, newest first.
+        """The recordings in `folder` or below, detected by content.
 
         `folder` may be a single file; of a database, its sessions are returned. Raises the errors of `find_in_folder`.
         """

@@ -34,7 +34,7 @@ from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, make_account, single_context_calls
+from ctxtui.services.counting.accounts import Account, calls_with_context, make_account
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.recordings.file_tail import read_error
@@ -133,7 +133,7 @@ def check_file(path: Path, limits: Limits, baseline: Path | None, tolerance: flo
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
     """The call with the largest context, sent or not, and its size, reported or else counted."""
-    calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
+    calls = [*calls_with_context(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]
     sizes = [figures(account.book, call).context_tokens for call in calls]

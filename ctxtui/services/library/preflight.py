@@ -97,7 +97,7 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
-    """Try other markers on every thread of `session` that supports them, at known list prices."""
+    """Try other markers on every thread of `session` that supports them."""
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)

@@ -45,9 +45,7 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table.
-
-    None for a session that could not be read.
+    """Yield the rows of each session with figures, by table; sessions that could not be read are skipped.
 
     - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
       its session.

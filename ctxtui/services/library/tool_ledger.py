@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_ledger import LedgerServer, SessionTool, build_ledger
 from ctxtui.views.model.call_owners import sessions_with_owned_calls
-from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 
 class ToolsLedger(NamedTuple):
@@ -31,25 +31,26 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
     tools: list[SessionTool] = []
     count = unrecorded = 0
     for summary, owned in sessions_with_owned_calls(sessions):
-        own_tools = list(_tools_of(summary, {call.id for call in owned if (call.started or summary.mtime) >= since}))
+        own_tools = list(_tools_of(summary, [call for call in owned if (call.started or summary.mtime) >= since]))
         tools += own_tools
         count += bool(own_tools)
         unrecorded += bool(own_tools) and all(tool.costs.state == UNKNOWN for tool in own_tools)
     return ToolsLedger(build_ledger(tools), count, unrecorded)
 
 
-def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
-    """The tools of a session in its calls `ids`.
+def _tools_of(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[SessionTool]:
+    """The tools of a session in `calls` of it.
 
     `share` is the share of these calls in the session's cost.
     """
-    if not ids:
+    if not calls:
         return
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
-    own_usd = sum(call.cost or 0.0 for call in summary.spent if call.id in ids)
+    own_usd = sum(call.cost or 0.0 for call in calls)
+    own = set(map(id, calls))
     for tool in summary.tools:
-        carried = [call for first, end in tool.carried for call in summary.spent[first:end] if call.id in ids]
-        called = [summary.spent[number] for number in tool.called if summary.spent[number].id in ids]
+        carried = [call for first, end in tool.carried for call in summary.spent[first:end] if id(call) in own]
+        called = [summary.spent[number] for number in tool.called if id(summary.spent[number]) in own]
         if carried or called or (not tool.carried and not tool.called):
             yield SessionTool(
                 costs=tool,

@@ -105,7 +105,7 @@ def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> Attache
     if file.kind == IMAGE:
         trouble = image_fault(file)
         if trouble:
-            raise NotAttached(trouble, place=name, way_out="make it smaller")
+            raise NotAttached(trouble, place=name, way_out="send a smaller PNG, JPEG, GIF or WebP")
     tokens = meter.block(file.block)
     return AttachedFile(name=name, kind=file.kind, form=WHOLE, tokens=tokens, attached=Attachment(file.block))
 

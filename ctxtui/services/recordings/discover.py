@@ -56,7 +56,7 @@ class FoundRecording(NamedTuple):
     mtime: float
     group: str = ELSEWHERE
     cwd: str = ""
-    """The directory the session ran in; "" if only the file's content tells."""
+    """The directory the session ran in; "" if neither its place nor a database tells."""
     folder: str = ""
     """The name of its project's folder, for clients with a folder per project."""
     title: str = ""
@@ -412,8 +412,8 @@ def _cwd_in(head: bytes) -> str:
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
     """Yield recordings in the same order, with directories read from their files.
 
-    Parts of others are left out. Recordings that ran in or below one of `around` get the group ``here``. Each file's
-    head is read when it is reached, so take no more than needed.
+    Recordings that name a parent are left out. Those that ran in or below one of `around` get the group ``here``. Each
+    file's head is read when it is reached, so take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

@@ -154,7 +154,7 @@ class JoinedRecording(Loaded):
     def _fetch_transcript(self, has_requests: bool) -> bool:
         """Read what is new in the transcript; True if it has appeared or grown.
 
-        Without one, it is looked for once there are requests.
+        Without one, it is looked for when requests arrive.
         """
         if self._own is None:
             now = time.monotonic()

@@ -20,7 +20,7 @@ _RUN: Final = re.compile("[A-Za-z0-9_]+")
 _OTHER_CASES: Final = {"i": "(?:i|\u0130|\\\\u0130)", "k": "(?:k|\u212a|\\\\u212a)", "s": "(?:s|\u017f|\\\\u017f)"}
 """Letters that have another case beyond ASCII, as regular expressions for their spellings in JSON."""
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")
-"""Signs of a regular expression with alternatives or classes: no text is in all its hits."""
+"""Signs of a regular expression with alternatives or classes: perhaps no text is in all its hits."""
 _JOINT: Final = re.compile(r"[.^$]|.?[*?]|\+")
 """Parts of a regular expression between which the text is literal."""
 
@@ -59,10 +59,7 @@ class Pattern:
 
     @cached_property
     def literals(self) -> list[str]:
-        """Strings that every hit contains, apart from case.
-
-        None for an expression with alternatives.
-        """
+        """Strings that every hit contains, apart from case; empty for expressions with groups, classes or escapes."""
         if not self.regex:
             return [self.text]
         return [] if _BRANCHING.search(self.text) else [part for part in _JOINT.split(self.text) if part]

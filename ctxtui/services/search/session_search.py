@@ -99,7 +99,7 @@ class SessionSearcher:
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
         """The `blocks` to search, and hits to start from.
 
-        A longer text is only in blocks with the shorter one.
+        For a longer text, only the blocks with the shorter one are searched.
         """
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:

@@ -17,8 +17,8 @@ RULE_NAMES = (TURN, EPOCH, CALL)
 def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
     """The starts of the phases of a thread's `calls`. Raises `BadPattern`.
 
-    `rule` is one of `RULE_NAMES`, or a regular expression whose hits name phases; calls with a note begin phases, too.
-    With "" the phases are those of the notes, or turns if there are none.
+    `rule` is one of `RULE_NAMES`, or a regular expression whose hits name phases; calls with a note ``phase: NAME``
+    begin phases, too. With "" only these do, or turns if there are none.
     """
     noted_starts = named_starts(calls, {note.call: note.text for note in notes if note.call})
     if rule in RULE_NAMES:

@@ -172,7 +172,7 @@ class Study:
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
         self.totals: SessionTotals | None = None
-        """None until all calls are priced."""
+        """None until all calls are priced; older while new ones are."""
         self._unsummed = True
         self._unpriced: list[Call] = []
         self.subscription = False

@@ -132,7 +132,7 @@ class StatementRequest(NamedTuple):
     """The settings, and:
 
     - `between`: only calls between two Unix times (None: all).
-    - `alone`: it is the only session: it gets a statement even without any call, and advice for the next calls.
+    - `alone`: it is the only session: it gets a statement even without any call, and advice unless `between` is given.
     - `own`: the paid ids of the calls to count (None: all).
     """
 

@@ -20,7 +20,7 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 """The rights of other users to a file."""
 
 BUSY_SECONDS: Final = 10.0
-"""Seconds that a writer waits for another process before it gives up. Transactions hold the lock for inserts only."""
+"""Seconds that a writer waits for another process before it gives up."""
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:

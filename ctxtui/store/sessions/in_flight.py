@@ -48,6 +48,8 @@ Row = tuple[str | bytes, float, str, str | bytes, str, str | bytes, str | None]
 
 SLOTS: Final = ("queue", "draft")
 """Kinds of events of which only the last counts, and which no call ends."""
+_ANSWER_PIECE: Final = "heard"
+"""The kind of events with raw bytes; in others a BLOB is a text with a lone surrogate."""
 MAX_ROW_EVENTS: Final = 4096
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
 # Of an `Event`: call, kind and thread; and of a timed piece: its data.
@@ -106,7 +108,8 @@ def decode_events(rows: Iterable[Row]) -> list[InFlightEvent]:
         first = 0
         for when, size in ((at, len(data)),) if parts is None else _PARTS.decode(parts):
             piece = data[first : first + size]
-            events.append(InFlightEvent(py_text(call), when, kind, piece, host, py_text(thread)))
+            value = piece if kind == _ANSWER_PIECE else py_text(piece)
+            events.append(InFlightEvent(py_text(call), when, kind, value, host, py_text(thread)))
             first += size
     return events
 

@@ -150,13 +150,12 @@ class BranchHere(Command):
     key_unless = frozenset({QUESTION})
 
 
-class LeaveOrInterrupt(Command):
+class LeaveOrInterrupt(LeaveOpen):
     """Close what is open: a search, the marks; then go back to the transcript.
 
     In the transcript it interrupts a running turn.
     """
 
-    name, keys, group = "leave", ("escape",), "general"
     run = Act(TalkController, TalkController.leave)
 
 

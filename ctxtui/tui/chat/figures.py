@@ -35,8 +35,6 @@ class FiguresController(ChatController):
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
-        self.forecast: RequestForecast | None = None
-        """Forecast of the drafted request."""
         self._next: Scene | None = None
         self._forecaster: RequestForecaster | None = None
         self._level = 0
@@ -152,8 +150,8 @@ class FiguresController(ChatController):
         forecaster = self._forecaster_for_model()
         if forecaster is None:
             return ""
-        self.forecast = await asyncio.to_thread(forecaster.forecast, draft, self.host.clock())
-        return hold_reason(self.forecast, self.host.config.settings)
+        forecast = await asyncio.to_thread(forecaster.forecast, draft, self.host.clock())
+        return hold_reason(forecast, self.host.config.settings)
 
     def _forecaster_for_model(self) -> RequestForecaster | None:
         """Return the forecaster for the chat's present model; None without model or session."""

@@ -329,7 +329,7 @@ class TalkController(ChatController):
     # The turn
 
     def hold(self) -> None:
-        """Hold the next request, or release the held one."""
+        """Hold the next request, cancel that, or release the held one."""
         runner = self.host.runner
         if runner is None:
             self.show_message(
@@ -350,7 +350,7 @@ class TalkController(ChatController):
         self.host.feed(events.Released())
 
     def leave(self) -> None:
-        """Close one thing on `esc`: a search, marks, another pane; else interrupt a running turn.
+        """On `esc`, close what is open, clear the marks, leave another pane or interrupt the turn.
 
         Staged edits are never discarded.
         """

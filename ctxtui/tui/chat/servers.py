@@ -261,7 +261,7 @@ def describe_missing_servers(host: Host) -> list[Span]:
 class StartServer(Command):
     """Allow the server and start it.
 
-    If anything in this list changes, permission is needed again.
+    If what it would start changes, permission is needed again.
     """
 
     name, keys, label, group = "start the server", ("y",), "start it", "lists"

@@ -213,7 +213,7 @@ class Commanded:
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
     last_command: type[Command] | None = None
-    """The command that was run last on this screen; a list above it was opened by that one."""
+    """The command that was run last on this screen: usually, it opened the list above."""
 
     def owners(self) -> Iterable[object]:
         return (self,)

@@ -114,16 +114,13 @@ class Browser(Vertical):
     def reverse(self) -> None:
         self._set_order(replace(self.list_order, falling=not self.list_order.falling))
 
-    def leave(self) -> bool:
-        """Close the welcome, or else clear the filter; return whether there was one."""
+    def leave(self) -> None:
+        """Close the welcome, or else clear the filter."""
         if self._welcome.display:
             self._welcome.display = False
-            return True
-        if self.list_order.words:
+        elif self.list_order.words:
             self.filter.set_text("")
             self._set_order(replace(self.list_order, words=""))
-            return True
-        return False
 
     def _set_order(self, order: ListOrder) -> None:
         self.list_order = order

@@ -57,7 +57,7 @@ else:
 FILE, STORED, READABLE = "file", "stored", "readable"
 """Facts about the session at the cursor: only a file, in the database, readable."""
 HELD = "held"
-"""A request of some session is held for the user."""
+"""A request of an attached program is held."""
 
 
 class _Change(Command):
@@ -104,7 +104,7 @@ class FindText(Command):
 
 
 class ShowToolLedger(Command):
-    """List the tools of all sessions by server, and whether to keep, defer or drop each.
+    """List the tools of MCP servers, or all tools, and whether to keep, defer or drop each.
 
     Each has the tokens of its definition, what they cost, and how often it was called.
     """
@@ -169,7 +169,7 @@ class ExportSession(_Change):
 
 
 class Rename(_Change):
-    """Give the session your own title; this imports it first."""
+    """Give the session your own title; a file is imported first."""
 
     name, group = "rename session", "sessions"
     change = SessionQuestions.rename
@@ -177,7 +177,7 @@ class Rename(_Change):
 
 
 class Tag(_Change):
-    """Set the session's tags, separated by blanks; this imports it first."""
+    """Set the session's tags, separated by blanks; a file is imported first."""
 
     name, group = "tag session", "sessions"
     change = SessionQuestions.tag
@@ -185,7 +185,7 @@ class Tag(_Change):
 
 
 class Archive(_Change):
-    """Hide the session from the list, or show it again; this imports it first."""
+    """Hide the session from the list, or show it again; a file is imported first."""
 
     name, group = "archive session", "sessions"
     change = SessionQuestions.archive
@@ -193,7 +193,7 @@ class Archive(_Change):
 
 
 class Subscription(_Change):
-    """Mark the session as paid by a subscription, or by use; this imports it first.
+    """Mark the session as paid by a subscription, or by use; a file is imported first.
 
     With a subscription tokens come first, and cost is the list price.
     """

@@ -110,8 +110,8 @@ class GoToCall(_CallCommand):
 class NextEvent(_CallCommand):
     """Go to the next event.
 
-    Events are turns, misses, compactions, jumps, errors, loops, resumes, and changes of model or client. A jump is one
-    of more than 5k tokens.
+    Events are turns, misses, compactions, jumps, errors, loops, resumes, and changes of model or client. A jump is a
+    call that brought more than 5k tokens.
     """
 
     name, keys, shown, label, short_label = "next event", ("right_curly_bracket",), "{ }", "events", "event"
@@ -261,7 +261,7 @@ class PreviousThread(Command):
 
 
 class Follow(Command):
-    """Follow the recording as it grows, or stop. Moving up stops it too; `end` follows again."""
+    """Follow the recording as it grows, or stop. Moving up pauses it; `end` goes on."""
 
     name, keys, label, group = "follow", ("F",), "follow", "threads and following"
     run = Act(NavigationController, NavigationController.follow)
@@ -306,7 +306,7 @@ class ShowAll(Command):
 
 
 class ShowTips(Command):
-    """Show the six tips of the first session: what the panes show, and their keys."""
+    """Show the tips of the first session: what the panes show, and their keys."""
 
     name, action, group = "tips: what the panes show", "tips", "general"
 
@@ -316,7 +316,7 @@ class LeaveOpen(Command):
 
     name, keys, group = "leave", ("escape",), "general"
     works_on_end = True
-    run = Act(NavigationController, NavigationController.leave)
+    run: ClassVar[object] = Act(NavigationController, NavigationController.leave)
 
 
 class Home(Command):

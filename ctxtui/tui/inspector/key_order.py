@@ -84,7 +84,7 @@ def keys(
         yield from (*_ON_PANES[context.pane], Key("tab", "next pane", "pane"))
     # Without marks, `esc` comes first.
     marked_count = sum(each in marking for each in named)
-    escape = _escape(facts)
+    escape = _escape(available, facts)
     shown = [_key(each, top) for each in named]
     yield from (*shown[:marked_count], *escape, *shown[marked_count:])
 
@@ -94,11 +94,11 @@ def _key(command: type[Command], top: bool) -> Key:
     return key._replace(label="quit") if top and command is Back else key
 
 
-def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
+def _escape(available: Sequence[type[Command]], facts: frozenset[str]) -> list[Key]:
     for fact, label, short in _CLOSED_BY_ESC:
         if fact in facts:
-            return (Key("esc", label, short, LeaveOpen.actions()),)
-    return ()
+            return [Key("esc", label, short, each.actions()) for each in available if issubclass(each, LeaveOpen)]
+    return []
 
 
 def _typing(

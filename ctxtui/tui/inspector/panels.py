@@ -110,7 +110,7 @@ class Panels:
         self.calls = CallsBoard()
         self.scene: Scene | None = None
         self.staging: Staging | None = None
-        """The scene under edits; None without edits."""
+        """The scene under edits; None without edits or until they are read."""
         self.next_call: NextCallForecast | None = None
         """The forecast of the next call, if it replaces this call."""
         self.layout = Layout()

@@ -40,7 +40,7 @@ class Signals:
     - `worked`: figures were computed; the flag says whether a round of work ended.
     - `changed`: the rows changed. `shown`: all panes were updated.
     - `fitted`: panes were updated for another size, or facts changed without new rows (edits, an attached program).
-    - `moved`: the cursor moved.
+    - `moved`: the transcript's cursor moved.
     - `closed`: close or clear; subscribers return whether they did.
     - `message`: show a message on the prompt line; `message_shown`: it was shown.
     - `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.

@@ -43,7 +43,7 @@ class InspectorState:
     - `loaded`: reads the session; `study`: has its figures.
     - `recording_end`: the end of the session, until all of it is read.
     - `live`: the recording is being written; `complete`: the first reading is done.
-    - `only_edits`: show only rows that edits touch; `edits`: those of the context, if any.
+    - `only_edits`: show only rows that edits touch; `edits`: those of the context.
     - `list_positions`: order and cursor of closed lists, which the lists keep here.
     """
 
@@ -93,7 +93,7 @@ class InspectorState:
 
     @property
     def follows_by_choice(self) -> bool:
-        """Whether the user chose to follow, and did not move away since."""
+        """Whether the user chose to follow, and the view is at the end."""
         return self._follows_by_hand and self.at_end
 
     @property
@@ -274,7 +274,7 @@ class InspectorState:
 
     @property
     def staging(self) -> Staging | None:
-        """The scene under edits; None without edits."""
+        """The scene under edits; None without edits or until they are read."""
         return self.panels.staging
 
     def edit(self, kind: str, node: int) -> None:
@@ -286,7 +286,7 @@ class InspectorState:
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
         """Show the differences of two `calls` of `thread`, numbered from 1.
 
-        The cursor starts at the first difference from the node `block` on. `then` is called when the user goes to a
+        The cursor starts at the first difference from position `block` on. `then` is called when the user goes to a
         block from there.
         """
         first, second = calls

@@ -235,7 +235,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         )
 
     def is_final(self, rows: Sequence[HeavyBlock]) -> bool:
-        """Whether the costs of all calls so far are known, and duplicates were searched for."""
+        """Whether all costs up to this call are known, and duplicates were searched for."""
         study, scene = self.host.study, self.scene
         if study is None or scene is None:
             return True

@@ -130,7 +130,7 @@ class LabWritten(Message):
 
 
 class CurvesBoard(Board):
-    """The context of each call under every variant, with notes on the figures."""
+    """The context of each call under the variants with a curve, with notes on the figures."""
 
     def __init__(self) -> None:
         super().__init__(title="context per call", id="curves")
@@ -152,7 +152,7 @@ class CurvesBoard(Board):
         return [*chart, *([Span(" "), *line] for line in visible)][:height]
 
     def notes(self) -> Spans:
-        return [Span("all variants overlaid", "dim")] if self.lab is not None else ()
+        return [Span("variants overlaid", "dim")] if self.lab is not None else ()
 
 
 def _is_placeable(cache: str) -> bool:

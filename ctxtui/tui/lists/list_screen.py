@@ -1,4 +1,4 @@
-"""List screens: one table over the inspector, with its own key line, palette and help.
+"""List screens: one table over another screen, with its own key line, palette and help.
 
 A new list is its rows (a function of `ctxtui.analysis`), their table (in `views.lists`), a `HostedList` here, and a
 line in `tui.lists.registry`.
@@ -272,7 +272,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
     @abstractmethod
     def load(self) -> Content:
-        """Return the content; runs in a worker thread. May raise `CtxtuiError`."""
+        """Return the content, in a worker thread unless `loads_at_once`. May raise `CtxtuiError`."""
 
     @abstractmethod
     def show(self, content: Content) -> None:
@@ -291,7 +291,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
 
 class FilterRows(Command):
-    """Show only rows that contain what you type. Enter goes to them, `esc` shows all rows again."""
+    """Show only rows with all words that you type. Enter goes to them, `esc` shows all rows again."""
 
     name, keys, label, group = "filter the list", ("slash",), "filter", "lists"
     run = Act(lambda: ListScreen, lambda screen: screen.type_filter())

@@ -55,7 +55,7 @@ class PreviousMiss(Command):
 
 
 class ShowProof(Command):
-    """Show the two requests at the block where the miss begins.
+    """Show the two requests from the first block that differs.
 
     Going to a block closes this list.
     """
@@ -233,7 +233,7 @@ class TotalScreen(StatementList[BillLine]):
 
 
 class ToolCostScreen(StatementList[SpendingRow]):
-    """Input cost of each tool by definition, calls and results; then the rest of the bill."""
+    """Input cost of each tool with its calls and results, and the rest of the bill."""
 
     heading, order = "cost by tool", "cost"
 
@@ -257,7 +257,7 @@ class ToolCostScreen(StatementList[SpendingRow]):
 
 
 class CategoryCostScreen(ToolCostScreen):
-    """Input cost of each category of block; then output and cost of no block."""
+    """Input cost of each category of block, and the rest of the bill."""
 
     heading = "cost by category"
 

@@ -13,7 +13,7 @@ from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 
 
 class ListHost:
-    """A screen or controller over which lists are opened."""
+    """Base of the controller that opens lists."""
 
     def open_list(self, opens: str) -> None:
         """Open the list class `opens` (`ListCommand.opens`)."""
@@ -72,7 +72,7 @@ class ShowThreads(ListCommand):
 class ShowMisses(ListCommand):
     """Show why the cache missed: every miss, most expensive first.
 
-    Each has the first block that differs, word by word. `P` there shows the two requests.
+    If content changed, the first block that differs is shown word by word. `P` there shows the two requests.
     """
 
     name, keys, label, short_label, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"

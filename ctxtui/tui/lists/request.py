@@ -50,7 +50,7 @@ class PageRequest(Command):
 
 
 class CopyRequest(Command):
-    """Copy the request to the clipboard (OSC 52), exactly as it would be sent."""
+    """Copy the request to the clipboard (OSC 52)."""
 
     name, keys, label, group = "copy request", ("y",), "copy", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.copy())

@@ -38,8 +38,8 @@ def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False
 def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
     """Make the user's theme `name` from the members of Textual's `Theme`.
 
-    What it does not set, and the colours of categories, are those of ctxtui's dark or light theme; `variables` sets
-    any of them (`DARK` has their names). Raises `BadConfig`.
+    What it does not set is as in ctxtui's dark or light theme; `variables` sets any colour by its name in `DARK`.
+    Raises `BadConfig`.
     """
     place = f"themes.{name}"
     values = dict(table)

@@ -72,10 +72,7 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` that are not in `right`, until one does not fit, then `out`.
-
-    `right` at the right end.
-    """
+    """Place `keys` until one does not fit, then `out`; `right` at the right end."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
@@ -85,7 +82,8 @@ def _place_keys(
     free, column = x - (2 if room >= ROOMY else 1), 1
     free -= width(_spans(out, room, ascii)) + 2 if out is not None else 0
     for key in keys:
-        if key.key in right_keys:
+        # A command whose key the user gave to another one has none.
+        if not key.key or key.key in right_keys:
             continue
         spans = _spans(key, room, ascii)
         if column + width(spans) > free:

@@ -1,4 +1,4 @@
-"""Cache of decoded blocks in view: decoding a body costs more than drawing its row."""
+"""Contents of blocks in view; caches previews, and the decoded bodies of large blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_STEPS_BACK: Final = 512
 """Blocks before a result that are searched for its call; beyond that the index of all calls is used."""
 
 LARGE_BLOCK_BYTES: Final = 1 << 19
-"""Size from which a block is decoded in another thread."""
+"""Size from which a block is decoded in another thread, and cached."""
 LOADING: Final = Preview("", "·", "faint")
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def preview_of(book: Book, node: int) -> Preview:
 
 
 class Readings:
-    """Decoded contents of a session's blocks, by node.
+    """Contents of a session's blocks, by node.
 
     Decoding a large block takes longer than a frame: with `schedule` it is done in another thread, and the block is not
     `ready` until then.
@@ -146,7 +146,10 @@ class Readings:
         row = self._session.tree[node]
         if not self.ready(node):
             return ""
-        return self.reading(node).call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
+        content = self.reading(node)
+        if row.category == _CALL:
+            return content.pairing_id
+        return content.call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
         """The call that a result answers; None for other blocks, or if it is not recorded."""
@@ -158,7 +161,7 @@ class Readings:
             row = tree[current]
             if row.category == _CALL and call_id.encode("utf-8", "replace") in row.block.body and self.ready(current):
                 call = self.reading(current)
-                if call.call_id == call_id:
+                if call.pairing_id == call_id:
                     return call
             current, steps = row.parent, steps + 1
         return self._names.call(call_id, node.id)

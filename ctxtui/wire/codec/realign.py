@@ -1,6 +1,6 @@
-"""Adapt a skeleton to edited blocks.
+"""Adapt a skeleton to edited blocks; the others keep their spelling and cache breakpoints.
 
-Others keep their spelling, cache breakpoints and position. Elements (a message, a tool, a system text) and their
+Elements (a message, a tool, a system text) and their
 oddities are described in `codec.element`.
 """
 

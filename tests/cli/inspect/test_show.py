@@ -42,6 +42,8 @@ def test_the_shape_is_the_promised_one(ctxtui: Run, recording: Path) -> None:
         assert list(block) == [*BLOCK, "labels", "running_chars", "running_tokens"]
         assert block["interval"][0] <= block["tokens"] <= block["interval"][1]
         assert block["span"][0] == 0 <= block["span"][1]
+    missing = next(block for block in found["blocks"] if block["category"] == "not_recorded")
+    assert missing["span"] == [0, 0]  # the words for it are ctxtui's
     usage = found["reported"]
     assert list(usage) == ["input", "cache_read", "cache_write", "fresh", "output", "output_final", "output_at_least"]
     assert usage["cache_read"] + usage["cache_write"] + usage["fresh"] == usage["input"]

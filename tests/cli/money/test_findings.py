@@ -48,6 +48,24 @@ def test_for_people(ctxtui: Run, recording: Path) -> None:
     assert ran.code == 0 and "saved over the next 7 calls" in ran.out and "→" in ran.out
 
 
+def test_a_redaction_tells_how_much_of_it_is_quoted_later(ctxtui: Run, tmp_path: Path) -> None:
+    said = "HOST=db-main-4711.example.net\nCONFIG=/srv/data/app/config.yaml\n"
+    messages = [
+        {"role": "user", "content": "read it"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "/w/.env"}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": said}]},
+        {"role": "assistant", "content": "It is db-main-4711.example.net, set in /srv/data/app/config.yaml."},
+        {"role": "user", "content": "go on"},
+    ]
+    path = tmp_path / "env.json"
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": messages}), encoding="utf-8")
+    (finding,) = ctxtui("findings", path, "--json").json["findings"]
+    assert finding["kind"] == "sensitive file read" and finding["quoted_later"] == 2
+
+
 def test_a_session_of_one_call_says_why_there_is_nothing(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     value = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}

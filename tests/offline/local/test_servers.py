@@ -100,6 +100,8 @@ def test_ollamas_own_dialect() -> None:
         assert kinds == ["header", "thinking", "text", "tool_call"]
         assert streamed.usage == whole.usage
         assert streamed.usage and not streamed.usage.has_cache
+        seen = running.server.seen[-1].usage
+        assert (seen["prompt_eval_count"], seen["eval_count"]) == (whole.usage.input, whole.usage.output)
         said = streamed.items[-1].block.value()
         assert said["function"]["arguments"] == {"path": "a.txt"}
 

@@ -17,7 +17,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
-from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
+from ctxtui.core.edit_kinds import DROP, PIN, REPLACE, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -102,6 +102,19 @@ def talk(calls: int = 12) -> Table:
 
 def costs(pane: StagedPane) -> list[tuple[float, float]]:
     return [(one.once or 0.0, one.per_call or 0.0) for one in pane.moments]
+
+
+def test_what_edits_break_is_not_known_before_they_are_counted() -> None:
+    table = talk()
+    table.pane()
+    table.stage(REPLACE, table.results()[2], text="another result, which was not counted before")
+
+    def broken() -> object:
+        return table.desk.broken_literals(table.desk.staging(table.scene), at_once, live=False)
+
+    assert broken() is None
+    table.work()
+    assert broken() is not None
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 7), (7, 2), (2, 3)])

@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ctxtui.core.call import Call
+from ctxtui.core.session import Session
+from ctxtui.core.usage import Usage
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import next_call_of
+from ctxtui.services.library.glances import Glances
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.summarize import complete_summary
 from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.summary_worker import make, summarize
+from ctxtui.transcripts.kit.dialogue import Ids, emit_sum
 from ctxtui.views.model.session_summary import OVER, SessionSummary
 from tests.cases import claude_code as claude_sessions
 from tests.cases import codex as codex_sessions
@@ -62,6 +70,13 @@ def test_a_summary_says_what_the_session_says(home: Path) -> None:
     assert [one.id for one in found.spent] == [call.id for call in calls]
 
 
+def test_copied_calls_are_in_no_count_of_models(home: Path) -> None:
+    session = ClaudeCode()
+    copied = [{**record, "copiedBy": "ctxtui"} for record in session.turns(1)]
+    found = summarise(recording(home, "a", lines([*copied, *session.turns(1, "after")])), Settings())
+    assert found.copied and found.models == ((found.model, found.calls),)
+
+
 def test_a_call_is_over_the_usable_part_of_its_own_window(tmp_path: Path) -> None:
     script = codex_sessions.Script()
     script.meta()
@@ -75,6 +90,23 @@ def test_a_call_is_over_the_usable_part_of_its_own_window(tmp_path: Path) -> Non
     path = tmp_path / "rollout-a.jsonl"
     path.write_bytes(script.dump())
     assert [OVER in call.marks for call in summarise(path, Settings()).spent] == [True, False, True]
+
+
+def test_a_sum_of_calls_is_over_no_window() -> None:
+    session = Session()
+    usage = Usage(fresh=5_000_000)
+    session.fold(emit_sum(session.tree, Ids(), Call("", "", model="claude-sonnet-5", usage=usage), ()))
+    book = book_for(session, Counter(), Settings())
+    found = complete_summary(
+        SessionSummary(key="x"), Loaded(session, "x"), book, lambda call: None, lambda call: None, 0.75
+    )
+    assert [call.marks for call in found.spent] == [""]
+
+
+def test_a_head_that_tells_no_title_is_read_once(tmp_path: Path) -> None:
+    nameless = SessionSummary(key="a", id="a", title="a", source="llm", path=str(tmp_path / "logs.db#a"), size=3)
+    assert Glances(Settings()).read_heads([nameless], 10.0)[1] == 0
+    assert Glances(Settings()).read_heads([nameless], 0.0)[1] == 1
 
 
 def test_an_unknown_model_has_no_price_rather_than_none(home: Path) -> None:

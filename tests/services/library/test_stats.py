@@ -206,6 +206,12 @@ def test_the_worst_misses_are_named_by_session_and_call() -> None:
     assert [(miss.key, miss.call, miss.lost) for miss in found] == [("one", 3, 2.0), ("one", 1, 0.5)]
 
 
+def test_a_call_that_a_session_holds_twice_is_one_of_the_worst_misses_once() -> None:
+    spent = (CallSpent("a", 1, marks=MISSED, lost=0.5), CallSpent("a", 1, marks=MISSED, lost=0.5))
+    found = make_stats([SessionSummary(key="one", title="t", known=True, spent=spent)], AT)
+    assert [miss.call for miss in found.worst] == [1] and found.total.lost == 0.5
+
+
 @given(SESSIONS)
 def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> None:
     found = make_stats(sessions, AT, by="model")

@@ -39,6 +39,11 @@ def test_a_call_that_two_sessions_hold_counts_once() -> None:
     assert log.results == 30 and log.last_used == ord("f")
 
 
+def test_a_call_that_one_session_holds_twice_counts_once() -> None:
+    ((log,),) = (server.tools for server in tools_ledger([session("one", "aab")]).servers)
+    assert (log.carried, log.called) == (2, 2) and log.schema_usd == pytest.approx(1.0)
+
+
 def test_a_copy_adds_nothing() -> None:
     one, both = (
         tools_ledger(given) for given in ([session("one", "ab")], [session("one", "ab"), session("two", "ab")])

@@ -79,9 +79,9 @@ def database(path: Path, **sessions: list[tuple[Any, ...]]) -> Path:
 
 def test_sessions_are_listed_and_opened_one_by_one(tmp_path: Path) -> None:
     path = database(tmp_path / "sessions.db", one=TALK, two=TALK[:2])
-    assert [(one.id, one.title, one.model, one.messages) for one in list_roots(path)] == [
-        ("two", "about two", "m-1", 2),
-        ("one", "about one", "m-1", 5),
+    assert [(one.id, one.title, one.messages) for one in list_roots(path)] == [
+        ("two", "about two", 2),
+        ("one", "about one", 5),
     ]
     session = load(Path(f"{path}#one")).session
     assert (session.about.id, session.about.cwd, session.about.source) == ("one", "/home/dev/shop", "goose")

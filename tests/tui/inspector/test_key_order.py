@@ -82,3 +82,10 @@ def test_a_chat_begins_with_its_own_keys() -> None:
     assert chat(facts.RUNNING, facts.MARKED).startswith("d drop") and "esc unmark" in chat(facts.RUNNING, facts.MARKED)
     assert chat(facts.ASKING, facts.TALKING).startswith("⏎ send  esc leave  ^o hold")
     assert chat(facts.ASKING, facts.QUESTION).startswith("⏎ accept  esc leave")
+
+
+@pytest.mark.parametrize("doing", [facts.SEARCHING, facts.MARKED, facts.RUNNING])
+def test_a_click_on_esc_in_a_chat_runs_a_command_of_the_chat(doing: str) -> None:
+    at = CommandContext("transcript", facts.BLOCK, ANY | {doing})
+    (esc,) = (key for key in key_order.keys(list(available_commands(CHAT_KEYS, at)), at) if key.key == "esc")
+    assert esc.actions and set(esc.actions) <= {each.binding() for each in CHAT_KEYS}

@@ -1,7 +1,4 @@
-"""Replaces repeated reads.
-
-A later identical result points back, an outdated one points forward.
-"""
+"""Replaces tool results that another result repeats or outdates by a line about that."""
 
 from __future__ import annotations
 
@@ -29,17 +26,26 @@ class Repeat(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A result; `path` is "" if it read no file, `touch` has the lines if they are known."""
+    """A result, with the `path` that it read ("": none).
+
+    `touch` has the lines; if they are unknown, `arguments` is the call's input.
+    """
 
     position: int
     text: str
     tool: str
     path: str
     touch: Touch | None
+    arguments: str
 
     @property
     def subject(self) -> str:
         return f"{self.tool} {self.path}".strip()
+
+    @property
+    def source(self) -> tuple[str, str, str]:
+        """Equal for results that may outdate each other."""
+        return self.tool, self.path, self.arguments
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -58,8 +64,9 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
     """The results of `minimum` tokens or more that are outdated or identical to another one.
 
-    Outdated: a later read of at least these lines of the file differs and is at least half as large. Of identical ones
-    the first stays, or if only `chosen` ones may go, the first that is not among them.
+    Outdated: a later read of at least these lines of the file (of a tool without lines: with the same input) differs
+    and is at least half as large. Of identical ones the first stays, or if only `chosen` ones may go, the first that is
+    not among them.
     """
     every = policy_context.outline("reads", partial(_collect_reads, policy_context))
     changes, tokens = policy_context.applied.changes, policy_context.tokens
@@ -85,21 +92,21 @@ def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] 
 class _Reads:
     """The results of a context, grouped so that only candidates are compared.
 
-    `related` are the results, in order, for which there is an identical one, or a different one of the same file.
+    `related` are the results, in order, for which there is an identical one, or a different one of the same source.
     """
 
     def __init__(self) -> None:
         self.related: list[_Read] = []
         self._known: set[int] = set()
         self._alike: dict[str, list[_Read]] = {}
-        self._of_file: dict[tuple[str, str], list[_Read]] = {}
+        self._of_source: dict[tuple[str, str, str], list[_Read]] = {}
 
     def add(self, result: _Read) -> None:
         alike = self._alike.setdefault(result.text, [])
         alike.append(result)
         related = alike[-2:] if len(alike) > 1 else []
         if result.path:
-            same = self._of_file.setdefault((result.tool, result.path), [])
+            same = self._of_source.setdefault(result.source, [])
             same.append(result)
             # From the third one on, the earlier ones are related already if anything differs.
             if same[0].text != result.text or same[0].position in self._known:
@@ -123,15 +130,16 @@ def _read_result(policy_context: PolicyContext, position: int) -> _Read:
     touch = next(find_touches(context.reading(call)), None) if call is not None else None
     is_read = touch is None or touch.kind == READ
     path = path_of(policy_context, position) if is_read else ""
-    return _Read(position, context.reading(position).text, tool_of(policy_context, position), path, touch)
+    arguments = context.reading(call).arguments if call is not None and touch is None else ""
+    return _Read(position, context.reading(position).text, tool_of(policy_context, position), path, touch, arguments)
 
 
 def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
     outdated: set[int] = set()
-    valid: dict[tuple[str, str], dict[str, list[_Read]]] = {}
+    valid: dict[tuple[str, str, str], dict[str, list[_Read]]] = {}
     for read in reads:
         if read.path:
-            reads_by_text = valid.setdefault((read.tool, read.path), {})
+            reads_by_text = valid.setdefault(read.source, {})
             for text, earlier in list(reads_by_text.items()):
                 if text != read.text and _replaces(policy_context, read, earlier[0]):
                     outdated.update(each.position for each in earlier)

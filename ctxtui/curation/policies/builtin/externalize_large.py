@@ -1,7 +1,7 @@
 """The policy ``externalize_large``: moves large content out of the context, under a name.
 
 Externalized are programs of a search's trials, fenced code in a message, or a whole result. A line of description
-stays, and the agent can recall the content by its name.
+stays, and an agent with the tool ``recall`` gets the content by its name.
 """
 
 from __future__ import annotations

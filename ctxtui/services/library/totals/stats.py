@@ -181,8 +181,9 @@ def _worst_misses(own: OwnCalls) -> list[WorstMiss]:
 
 
 def _number_calls(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
-    ids = {call.id for call in calls}
-    return ((number, call) for number, call in enumerate(summary.spent, 1) if call.id in ids)
+    # Two calls of a session may have one id.
+    own = set(map(id, calls))
+    return ((number, call) for number, call in enumerate(summary.spent, 1) if id(call) in own)
 
 
 def _heavy_tools(summaries: list[SessionSummary], since: float) -> list[HeavyTool]:
@@ -197,4 +198,4 @@ def _heavy_tools(summaries: list[SessionSummary], since: float) -> list[HeavyToo
         for server in tools_ledger(summaries, since).servers
         for tool in server.tools
     ]
-    return sorted(tools, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
+    return sorted(tools, key=lambda tool: (-tool.usd, -tool.results, tool.server, tool.name))

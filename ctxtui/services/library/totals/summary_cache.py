@@ -32,7 +32,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 22
+VERSION: Final = 23
 """Raised when a figure is computed differently: older summaries are then computed again.
 
 Releases do that anyway: the program's version is part of `version_for`. A new field needs no new number: summaries

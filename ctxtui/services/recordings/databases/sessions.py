@@ -25,8 +25,8 @@ from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC, MARK, is_database
 from ctxtui.services.recordings.multi_file import json_line
-from ctxtui.transcripts.kit.fields import as_time, get_path, one_line
-from ctxtui.transcripts.kit.readers import TABLES_KEY, decode_column
+from ctxtui.transcripts.kit.fields import as_time, one_line
+from ctxtui.transcripts.kit.readers import TABLES_KEY
 
 TABLES: Final = (
     "session", "message", "part", "session_v2", "session_message", "schema_version", "sessions", "conversations",
@@ -80,7 +80,7 @@ def tables_of(connection: sqlite3.Connection) -> list[str]:
 
 
 def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes]:
-    """Yield the rows of the known tables as JSON lines, in order of writing.
+    """Yield the rows of the known tables as JSON lines, each table's in order of writing.
 
     The first line has the tables' names. `row_filter` selects rows (None: all). Raises `Unreadable`.
     """
@@ -123,7 +123,7 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
     """A session as listed in its database.
 
     `source` is the format's name; `parent` is the session of the same database that started it or that it continues
-    ("": none). `created` and `updated` are Unix seconds (0: unknown), `messages` is a number of rows or turns.
+    ("": none). `updated` is in Unix seconds (0: unknown), `messages` is a number of rows or turns.
     """
 
     id: str
@@ -131,9 +131,7 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
     title: str = ""
     cwd: str = ""
     parent: str = ""
-    created: float = 0.0
     updated: float = 0.0
-    model: str = ""
     version: str = ""
     messages: int = 0
 
@@ -291,7 +289,7 @@ def _read_columns(
 
 
 def _list_opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
-    columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
+    columns = ("id", "parent_id", "directory", "title", "version", "time_updated")
     tables = ("session_v2", "session")
     session_rows = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
     messages_by_session: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in session_rows}
@@ -308,9 +306,7 @@ def _list_opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             title=as_str(row.get("title")),
             cwd=as_str(row.get("directory")),
             parent=parent if parent in messages_by_session else "",
-            created=as_time(row.get("time_created")) or min(times, default=0.0),
             updated=max(as_time(row.get("time_updated")) or 0.0, *times, 0.0),
-            model=as_str(get_path(decode_column(row.get("model")), "id")),
             version=as_str(row.get("version")),
             messages=len(messages),
         )
@@ -318,7 +314,7 @@ def _list_opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
 
 def _list_goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     counts = Counter(as_str(row.get("session_id")) for row in _read_columns(connection, "messages", ("session_id",)))
-    columns = ("id", "name", "description", "working_dir", "created_at", "updated_at", "model_config_json")
+    columns = ("id", "name", "description", "working_dir", "updated_at")
     for row in _read_columns(connection, "sessions", columns):
         id_ = as_str(row.get("id"))
         yield DatabaseSession(
@@ -326,9 +322,7 @@ def _list_goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             source=GOOSE,
             title=as_str(row.get("name")) or as_str(row.get("description")),
             cwd=as_str(row.get("working_dir")),
-            created=as_time(row.get("created_at")) or 0.0,
             updated=as_time(row.get("updated_at")) or 0.0,
-            model=as_str(get_path(decode_column(row.get("model_config_json")), "model_name")),
             messages=counts[id_],
         )
 
@@ -337,28 +331,23 @@ def _list_llm(connection: sqlite3.Connection, existing_tables: set[str]) -> Iter
     columns: Sequence[str] = ("id", "name", "forked_from", "datetime_utc")
     tables = [table for table in ("conversations", "threads") if table in existing_tables]
     session_rows = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
-    turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in session_rows}
+    times_by_session: dict[str, dict[str, float]] = {id_: {} for id_ in session_rows}
     for table, parent_column in (("responses", "conversation_id"), ("turns", "thread_id")):
-        columns = ("id", parent_column, "model", "resolved_model", "datetime_utc")
+        columns = ("id", parent_column, "datetime_utc")
         for row in _read_columns(connection, table, columns) if table in existing_tables else ():
             id_ = as_str(row.get("id"))
-            turns_by_session.setdefault(as_str(row.get(parent_column)) or id_, {})[id_] = row
-    for name, turns in turns_by_session.items():
-        times = [as_time(turn.get("datetime_utc")) or 0.0 for turn in turns.values()]
-        last = max(
-            turns.values(), key=lambda turn: (as_str(turn.get("datetime_utc")), as_str(turn.get("id"))), default={}
-        )
+            times = times_by_session.setdefault(as_str(row.get(parent_column)) or id_, {})
+            times[id_] = as_time(row.get("datetime_utc")) or 0.0
+    for name, times in times_by_session.items():
         row = session_rows.get(name, {})
         parent = as_str(row.get("forked_from"))
         yield DatabaseSession(
             id=name,
             source=LLM,
             title=as_str(row.get("name")),
-            parent=parent if parent in turns_by_session else "",
-            created=min(times, default=0.0) or as_time(row.get("datetime_utc")) or 0.0,
-            updated=max(times, default=0.0) or as_time(row.get("datetime_utc")) or 0.0,
-            model=as_str(last.get("resolved_model")) or as_str(last.get("model")),
-            messages=len(turns),
+            parent=parent if parent in times_by_session else "",
+            updated=max(times.values(), default=0.0) or as_time(row.get("datetime_utc")) or 0.0,
+            messages=len(times),
         )
 
 

@@ -98,7 +98,7 @@ class BlocksController(Controller):
         self.show_message([Span(f"turn {turn}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """Return the block's text as the model reads it, or its JSON if that is open.
+        """Return the block's text, for a tool call its arguments, or its JSON if that is open.
 
         "" until it is loaded.
         """

@@ -104,7 +104,7 @@ class EditLogController(EditController):
         self.edits.changed()
 
     def undo(self) -> None:
-        """Undo the last action; ask first if an earlier run of the program made it."""
+        """Undo the last action; ask first if it was read from the database."""
         overlay = self.edits.overlay
         if overlay is None:
             return
@@ -116,7 +116,7 @@ class EditLogController(EditController):
             by_id = {edit.id: edit for edit in overlay.log}
             what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
-            message = [Span("? ", "warn bold"), Span(f"Made in an earlier run: {what}{day}; ")]
+            message = [Span("? ", "warn bold"), Span(f"Not made in this run: {what}{day}; ")]
             self.show_message([*message, *key_hint("u", "again undoes it")])
         else:
             self._undo_or_redo(overlay, overlay.undo)
@@ -261,7 +261,7 @@ class OnlyEdits(Command):
 
     name, keys, label, group = "edits only or all rows", ("z",), "edits only", "editing the context"
     run = Act(EditLogController, EditLogController.only_edits)
-    needs = frozenset({STAGED})
+    needs = frozenset({UNDOABLE})
 
 
 class EditLog(Command):

@@ -133,7 +133,7 @@ class NotesController(Controller):
         self.prompt.ask_for([Span(" ✎ ", "accent bold")], written, text)
 
     def _save(self, note: Note) -> None:
-        """Show `note` at once, and save it in a worker."""
+        """Save `note` in a worker; a mark on a block is shown at once."""
         other_notes = tuple(each for each in self._notes if each.subject != note.subject)
         self._notes = (*other_notes, note) if note.has_content else other_notes
         rows, node = self.panels.transcript.data, self.panels.transcript.node

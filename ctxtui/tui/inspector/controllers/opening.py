@@ -23,7 +23,7 @@ class OpeningController(Controller):
         super().__init__(state, prompt, access)
         self._handlers: dict[type[Message], Callable[..., None]] = {
             EndRead: self._on_end_read,
-            Began: self._on_began,
+            Began: lambda message: state.open(message.loaded),
             Brought: self._on_brought,
             Complete: self._on_complete,
             Worked: self._on_worked,
@@ -47,13 +47,9 @@ class OpeningController(Controller):
         self.state.open_end(message.end)
         self.access.after_frame(self.state.loader.on_displayed)
 
-    def _on_began(self, message: Began) -> None:
-        self.state.open(message.loaded)
-
     def _on_brought(self, message: Brought) -> None:
-        if self.state.loaded is not None:
-            self.state.add_news(message.news)
-            self.state.loader.on_displayed()
+        self.state.add_news(message.news)
+        self.state.loader.on_displayed()
 
     def _on_complete(self, message: Complete) -> None:
         self._finish_reading()

@@ -275,7 +275,7 @@ class SearchController(Controller):
 
 
 class Search(Command):
-    """Find a text in the blocks: each key shows the next hit.
+    """Find a text in the blocks: as you type, the first hit is shown.
 
     `enter` keeps the search, `esc` folds all blocks as before, `^x` switches to a regular expression.
     """

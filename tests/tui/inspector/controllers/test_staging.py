@@ -501,6 +501,6 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         assert len(overlay.applied) == 1
         overlay._earlier = {entry.id for entry in overlay.log}
         await pilot.press("u")
-        assert "Made in an earlier run: apply of 1" in text(screen) and len(overlay.applied) == 1
+        assert "Not made in this run: apply of 1" in text(screen) and len(overlay.applied) == 1
         await pilot.press("u")
         assert not overlay.applied
