@@ -1,8 +1,9 @@
 """Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-``session scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
-secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their results. Whether a member
-of a record is structure depends on its path (`MaskingRules.structure`); everything else is content.
+``session scrub``, ``share``, reports and OTLP use `Masker`, exports do not. Each mask names what it replaces (``⟨api
+key 1⟩``), and equal secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their
+results. Whether a member of a record is structure depends on its path (`MaskingRules.structure`); everything else is
+content.
 
 A *find* is a match of a rule in a text. A *piece* is the part of a secret in one text, if the secret spans adjacent
 texts.
