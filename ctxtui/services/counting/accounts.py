@@ -26,6 +26,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.pricing.table import PriceTable
+from ctxtui.pricing.terms import read_terms
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
@@ -57,7 +58,7 @@ class Account(Struct, frozen=True):
 
     def charge(self, usage: Usage, call: Call) -> float | None:
         """Cost of `usage` in USD at the terms of `call`; None without a known price."""
-        cost = price(usage, call.model, call.provider, call.started, self.table)
+        cost = price(usage, call.model, call.provider, call.at, self.table, read_terms(call.extra))
         return None if cost is None else cost.usd
 
     def statement(self, only: frozenset[str] | None = None) -> Statement:

@@ -30,6 +30,7 @@ from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import price
 from ctxtui.pricing.table import PriceTable
+from ctxtui.pricing.terms import read_terms
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
@@ -147,10 +148,10 @@ def _hidden_tokens(under: PolicyContext, question: PriceQuestion) -> int:
 
 
 def charge_of(call: Call, prices: PriceTable) -> Charge:
-    """A function that prices usage of a call's model and provider."""
+    """A function that prices usage at the terms of `call`."""
 
     def charge(usage: Usage, at: float) -> float | None:
-        cost = price(usage, call.model, call.provider, at or None, prices)
+        cost = price(usage, call.model, call.provider, at or None, prices, read_terms(call.extra))
         return None if cost is None else cost.usd
 
     return charge
