@@ -61,7 +61,7 @@ class HoldNext(Struct, frozen=True):
 
 
 class Released(Struct, frozen=True):
-    """Send a held request; with nothing held and no answer pending, send the context as it is."""
+    """Send a held request; outside of a turn, send the context as it is."""
 
 
 class Prepared(Struct, frozen=True):

@@ -131,7 +131,11 @@ class Runner:
             case events.Wait(seconds, attempt, most, reason):
                 self._around.tell(progress.RetryWaits(seconds, attempt, most, reason))
                 self._start(partial(self._wait, seconds))
-            case events.StopListening() | events.StopWaiting():
+            case events.StopListening():
+                assert self._task is not None
+                # A task that is cancelled before its first step would end without an event.
+                asyncio.get_running_loop().call_soon(self._task.cancel)
+            case events.StopWaiting():
                 self._stop()
             case events.RunTool(call):
                 self._calls[call.id] = asyncio.create_task(self._run(call, self._plans.pop(call.id, None)))

@@ -69,8 +69,8 @@ class TurnState(Struct, frozen=True, kw_only=True):
 
     - `queue`: messages for the next request; `attempt`: number of the last attempt to send the present one.
     - `calls`: those of the last answer; `results`: their results so far.
-    - `to_ask`: ids of calls that wait for permission. For the first of them: `planned`: its write is planned, so that
-      the user is asked; `guarded`: the permission holds only once.
+    - `to_ask`: ids of calls that wait for permission. For the first of them: `planned`: it is planned, so that the
+      user is asked; `guarded`: the permission holds only once.
     - `hold`: the next request is held. `release_next`: the one being prepared was held and must be sent now.
     - `allowed`, `refused`: tools that the user decided on for the whole session.
     - `attended`: there is a user to ask.

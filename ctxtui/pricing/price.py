@@ -142,9 +142,9 @@ def recorded_usd(call: Call) -> float | None:
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused.
+    """USD that `call` counts as: its list price, else the recorded cost.
 
-    None if unknown.
+    0 if nothing is charged for it alone (refused, or part of a recorded sum); None if unknown.
     """
     if not call.is_reported:
         return None if call.is_partial else 0.0

@@ -15,8 +15,8 @@ class Features(NamedTuple):
     - `tools`: in tool definitions; `thinking`: in visible thinking.
 
     Other sizes:
-    - `hidden`: characters of a signature or cipher beyond `ModelCard.hidden_envelope`; they count in place of visible
-      thinking, which may be a summary.
+    - `hidden`: characters of a signature or cipher beyond `ModelCard.hidden_envelope`; those of thinking count in place
+      of its text, which may be a summary.
     - `image`: tokens by the card's image rule; also a page for each PDF whose bytes are not recorded.
     - `pages`: tokens of the pages of other PDFs.
     - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends

@@ -22,7 +22,7 @@ Counting = tuple[str, str, int, str, int]
 
 
 class RequestLimits(NamedTuple):
-    """Limits of a model's requests (facts §1).
+    """Anthropic's limits of a model's requests (facts §1).
 
     `prefill`: they may end with a begun answer. `media` is the maximum number of images, and of PDF pages.
     """
@@ -40,8 +40,8 @@ class ModelCard(Struct, frozen=True):
     Counting:
     - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: an estimator counts,
       for which nothing is learnt.
-    - `tool_prompt`, `tool_prompt_forced`: hidden tokens added once when there are tools (with the choice auto or none;
-      with any or a named one).
+    - `tool_prompt`, `tool_prompt_forced`: hidden tokens of a request with tools, in no block's count (with the choice
+      auto or none; with any or a named one).
     - `image_rule`: the spelling of `image`; `page_tokens`: tokens of one PDF page with its picture.
     - `tool_rule`: ``json`` or ``functions`` (see `tokens.openai_overhead`).
     - `hidden_envelope`: the length in characters of a signature around nothing.
@@ -93,7 +93,7 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Limits of the model's requests (facts §1).
+        """Anthropic's limits of the model's requests (facts §1).
 
         100 media up to a window of 200k tokens, else 600.
         """

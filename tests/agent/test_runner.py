@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxtui.agent import progress as mo
+from ctxtui.agent.events import Event, Interrupted, Prepared
 from ctxtui.curation.legality.legality import check
 from tests.services.chatting import answer, chat, provider, text, use
 
@@ -55,3 +57,24 @@ async def test_an_unforeseen_error_of_a_tool_is_its_result(
         monkeypatch.setattr(made.host.tools.files, name, failing_later)
         await made.say("hi")
         assert b"the tool failed: KeyError: 'n'" in server.bodies[1]
+
+
+async def test_an_interrupt_before_the_request_has_begun_ends_the_turn_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provider([answer("m1", text("hello"))]) as server, chat(server, tmp_path) as made:
+        runner = made.host.runner
+        assert runner is not None
+        feed = runner.feed
+
+        def feed_and_interrupt(event: Event) -> None:
+            feed(event)
+            if isinstance(event, Prepared):
+                feed(Interrupted())
+
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "feed", feed_and_interrupt)
+            async with asyncio.timeout(5):
+                await made.say("hi")
+        await made.say("again")
+        assert b"hi" in server.bodies[-1] and b"again" in server.bodies[-1]

@@ -54,7 +54,7 @@ def describe_call(call: ToolCall) -> str:
 def split_command(command: str, *, shell: bool = False) -> list[str]:
     """Split `command` into program and arguments; with `shell`, ``/bin/sh`` runs all of it.
 
-    Raises `BadInput` for a command that is no list of words, or has an operator that only a shell understands.
+    Raises `BadInput` for a command that is no list of words, or has a word that only a shell understands.
     """
     if shell:
         return ["/bin/sh", "-c", command]

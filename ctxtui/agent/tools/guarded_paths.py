@@ -51,7 +51,7 @@ _GENERATED: Final = frozenset(
     "target build dist out _build .gradle .kotlin .dart_tool .stack-work .zig-cache .bloop .metals .terraform "
     ".cxx .ccls-cache .cache .ds_store".split()
 )
-"""Folders and files that tools generate: their contents are not guarded, except repositories."""
+"""Folders and files that tools generate: commands may write their contents, except repositories."""
 _REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
 """Sets of names by which git recognizes a folder as a repository."""
 

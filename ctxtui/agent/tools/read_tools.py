@@ -53,7 +53,8 @@ def _read_file(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, first))
     lines_left = len(lines) - (first - 1 + len(chosen))
     more = f"\n[{lines_left:,} more lines: read on with offset {first + len(chosen)}]" if lines_left > 0 else ""
-    return shorten(shown, "give offset and limit") + more
+    shortened = shorten(shown, "give offset and limit")
+    return shown + more if shortened == shown else shortened
 
 
 def _list_dir(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
@@ -197,7 +198,7 @@ def make_recall(contents: Contents) -> Tool:
     return Tool(
         NAME,
         "Read back content that stands outside this conversation: {{REF:name}} stands in its place. In the inputs of "
-        "other tools such a reference is replaced by its content.",
+        "other tools, but not of run_command, such a reference is replaced by its content.",
         {"name": {"type": "string", "description": "The name in {{REF:name}}."}},
         run,
         required=("name",),

@@ -181,8 +181,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     - `predicted`, `floor`, `ceiling`: the forecast and its band; `reported`: the report.
     - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `forecast_loss`: the forecast of
       them.
-    - `cause`: the cause of the predicted loss. For a loss without a predicted cause it is the one in the recording, or
-      ``not in the record``. "" without any loss.
+    - `cause`: the predicted one; for a loss without it, the one in the recording or ``not in the record``; else "".
     - `what`: the tool, parameter or model that changed.
     - `evidence`: describes the loss from the recording; "" without one.
     - `inferred`: the client's markers are not recorded.

@@ -1,6 +1,6 @@
 """Cache behaviour of a client that is not recorded, inferred from its earlier calls.
 
-Claude Code records no cache markers, and does not record all of its calls. The reports of earlier calls show three
+Claude Code's transcripts have no cache markers, and not all of its calls. The reports of earlier calls show three
 things: the lifetime of its entries, the prefix that survives when everything else is lost, and whether it makes an
 unrecorded call after each turn (an *aside*).
 """

@@ -57,8 +57,8 @@ class MarkerTrials:
     multiples of the price of one fresh token.
     - `calls`: the calls that are compared (see `comparable_calls`).
     - `paid`: the cost of their recorded usage at the same rates.
-    - `own`: the simulated cost with the client's own markers, to be compared with the others; where they are not
-      recorded, with assumed ones.
+    - `own`: the cost with the client's own markers (assumed where not recorded), simulated like the others; `paid` once
+      the lab has priced them.
     - `strategy_trials`: the cost with each strategy, the cheapest first.
     - `plan`: the cheapest markers with all pauses known; the minimum only if `plan.exact`, else `plan.bound` is a lower
       bound.

@@ -30,9 +30,9 @@ class DifferingBlock(Struct, frozen=True):
 class CacheMiss(Struct, frozen=True, kw_only=True):
     """One miss of the prompt cache.
 
-    - `number`: the call's number in `thread`, from 1; `base`: that of the previous call.
-    - `at`: its start, `between`: that of the previous call (Unix seconds); `pause`: the seconds from there to here.
-      None: not recorded.
+    - `number`: the call's number in `thread`, from 1; `base`: that of the last call before it with a report.
+    - `at`, `between`: the starts of these two (Unix seconds); `pause`: seconds since the previous call began. None: not
+      recorded.
     - `tokens`: tokens that were written again or paid in full; `paid`: their cost at this call; `usd`: the extra cost
       over reading them (None: no price is known).
     - `read`: tokens that were read.

@@ -51,8 +51,8 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 class CostLedger:
     """Running costs of one thread, added call by call with `advance`.
 
-    Calls without report or price cost nothing. `lifetimes` has the calls that contained each block; it is advanced with
-    the ledger.
+    Calls without report, price or context cost nothing. `lifetimes` has the calls that contained each block; it is
+    advanced with the ledger.
     """
 
     def __init__(self, book: Book, running: RunningTotals, lifetimes: BlockLifetimes) -> None:

@@ -30,7 +30,7 @@ class StatementBlock(Struct, frozen=True, kw_only=True):
 class Statement(Struct, kw_only=True):
     """Cost of sessions, and the reasons for it.
 
-    - `peak`: the largest input of a call; `window`: that model's context window (tokens; 0: unknown).
+    - `peak`: the largest input of a call; `window`: the limit of that call's context (tokens; 0: unknown).
     - `subscription`: paid by a subscription; costs are then list prices that were not charged.
     - `heaviest`: the most expensive blocks; `savings`: changes that would have saved money; `ahead`: advice from here.
     """

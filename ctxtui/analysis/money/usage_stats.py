@@ -124,16 +124,16 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool, with its number of calls, the tokens of its results, and USD.
+    """A tool: number of calls, tokens of results, and USD of its definition and use in priced calls.
 
-    `server` is "" if it has none, `usd` None if unknown.
+    `server` is "" if it has none.
     """
 
     server: str
     name: str
     called: int
     results: int
-    usd: float | None
+    usd: float
 
 
 class Metric(NamedTuple):

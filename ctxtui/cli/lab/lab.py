@@ -29,19 +29,14 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-PATH_HELP = (
-    "PATH is a file, a folder (every recording in it), a session's id, or -. Write ./lab for a path that is named like "
-    "a command."
-)
-
 
 @click.command(
     "lab",
     help="Simulate recorded sessions, call by call, with other policies, cache strategies and models. Prints for each "
     "variant: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the usable "
     "window, and removed blocks that were quoted later. No model is called: answers are as recorded.\n\n"
-    f"{PATH_HELP} Without --policy, --cache and --model the usual policies are simulated. A NAME may be followed by "
-    "settings: 'budget target=80000'.\n\n\b\n"
+    "PATH is a file, a folder (every recording in it), a session's id, or -. Without --policy, --cache and --model the "
+    "usual policies are simulated. A NAME may be followed by settings: 'budget target=80000'.\n\n\b\n"
     "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
     "Example: ctxtui lab last --json | jq '.sessions[0].variants[0]'",
 )

@@ -24,7 +24,7 @@ from ctxtui.views.lists.file_counts import lines
 
 @click.command("count")
 @click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--model", metavar="ID", default="", help="The model (default: that of a new chat).")
+@click.option("--model", metavar="ID", default="", help="The model (default: by settings and keys, else Claude).")
 @JSON_OPTION
 @click.pass_context
 def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_json: bool) -> int:

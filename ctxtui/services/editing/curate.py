@@ -148,10 +148,12 @@ def _hidden_tokens(under: PolicyContext, question: PriceQuestion) -> int:
 
 
 def charge_of(call: Call, prices: PriceTable) -> Charge:
-    """A function that prices usage at the terms of `call`."""
+    """A function that prices usage at a call's terms."""
+
+    terms = read_terms(call.extra)
 
     def charge(usage: Usage, at: float) -> float | None:
-        cost = price(usage, call.model, call.provider, at or None, prices, read_terms(call.extra))
+        cost = price(usage, call.model, call.provider, at or None, prices, terms)
         return None if cost is None else cost.usd
 
     return charge

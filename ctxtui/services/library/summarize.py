@@ -102,6 +102,10 @@ def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> Ses
 
 def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSummary:
     session = loaded.session
+    models = Tally[str]()
+    for call in session.calls.values():
+        if call.model and not call.is_copy:
+            models[call.model] += call.count
     return replace(
         summary,
         source=loaded.source,
@@ -109,7 +113,7 @@ def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSumm
         client_version=session.about.version or summary.client_version,
         known=True,
         model=session.model,
-        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
+        models=tuple(models.most_common()),
         calls=count_calls(call for call in session.calls.values() if not call.is_copy),
         copied=_count_copied(session),
         quotas=tuple(session.quotas),

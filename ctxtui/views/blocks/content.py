@@ -207,18 +207,16 @@ def loading() -> Content:
     return Content(iter([[Span("·", "faint")]]), 1)
 
 
-def describe_unrecorded(tokens: int, low: int, high: int, attached: int, put_in: str) -> Content:
+def describe_unrecorded(tokens: int, low: int, high: int, name: str, attached: int | None) -> Content:
     """Explain the unrecorded part of a context.
 
-    `low` and `high` bound its `tokens`; `attached` of them came after a compaction. `put_in` says what the provider
-    added to a request that is recorded completely.
+    `low` and `high` bound its `tokens`, `name` says what it is. `attached` more came after a compaction; None: the
+    request is recorded completely.
     """
     kind = NOT_RECORDED.replace("_", " ")
-    sentences = [
-        f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), "
-        f"{put_in or 'most likely the system prompt and the tools'}."
-    ]
-    if put_in:
+    likely = "" if attached is None else "most likely "
+    sentences = [f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {likely}{name}."]
+    if attached is None:
         sentences.append("Inferred from this call's report: its input minus the blocks of the request.")
     else:
         sentences.append(

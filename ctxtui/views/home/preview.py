@@ -35,7 +35,7 @@ _BOLD_SHARE: Final = 0.2
 """Share of the context from which the tokens of a category are bold."""
 UNRECORDED_PARTS: Final = ("not recorded", "re-attached", "residual")
 RESIDUAL_HEIGHT: Final = 8
-"""Height from which the residual has its own line."""
+"""Height from which the residual is shown."""
 
 
 class PreviewSize(NamedTuple):

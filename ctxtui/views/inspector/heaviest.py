@@ -26,7 +26,7 @@ class Heaviest:
     def __init__(self) -> None:
         self._top: list[tuple[int, int]] = []
         self._head = ROOT
-        self._running: object = None
+        self._inputs: object = None
 
     def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """Nodes of the heaviest blocks that the model reads on `path`, heaviest first.
@@ -36,20 +36,20 @@ class Heaviest:
         if not scene.counted:
             return []
         tree, head = scene.session.tree, scene.head
-        # Unread thinking changes with the turn, so another turn or branch starts again.
+        # A new turn, or a report that blocks are gone, changes which blocks are read.
         examined = tree[self._head].depth
         on_path = examined == 0 or (examined <= len(path) and path[examined - 1] == self._head)
-        is_extension = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
-        if not is_extension:
+        running = scene.running
+        inputs = running, running.version, tree[head].turn, scene.book.contexts.absences_at(head)
+        if not on_path or inputs != self._inputs:
             self._top, examined = [], 0
-        block_tokens = scene.running.block_tokens
         for node in path[examined:]:
-            tokens = block_tokens(node)
+            tokens = running.block_tokens(node)
             is_heavy = tokens and (len(self._top) < MAX_BLOCKS or -tokens < self._top[-1][0])
-            if is_heavy and scene.running.is_read(head, node):
+            if is_heavy and running.is_read(head, node):
                 insort(self._top, (-tokens, node))
                 del self._top[MAX_BLOCKS:]
-        self._head, self._running = head, scene.running
+        self._head, self._inputs = head, inputs
         return [node for _, node in self._top]
 
 

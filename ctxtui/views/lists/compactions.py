@@ -73,7 +73,7 @@ def bars_of(compaction: Compaction, room: int, height: int = 99) -> list[Spans]:
     rows = _rows(compaction)
     folded: list[tuple[str, int, int]] = []
     if len(rows) > height:
-        # The summary is never folded.
+        # The summary is folded last.
         small = sorted(rows, key=lambda row: (row[0] == "summary", max(abs(row[1]), abs(row[2]))))
         small = small[: len(rows) - height + 1]
         rows, folded = [row for row in rows if row not in small], small

@@ -54,7 +54,7 @@ def explain_growth(growth: Growth) -> str:
 
 
 class GrowthSentence(NamedTuple):
-    """A sentence with its `name`; if not all fit, those with the lowest `rank` are shown."""
+    """A sentence with its `name`; if not all fit, the lowest `rank` has priority."""
 
     rank: int
     name: str

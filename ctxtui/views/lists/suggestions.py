@@ -113,7 +113,7 @@ class ChangedBlock(Struct, frozen=True):
     """A block changed by edits; `node` is 0 for an inserted block, whose text is `text`.
 
     - `tokens`: its size now; `after`: its size then (None: being counted).
-    - `along`: it is removed only because the provider would refuse the rest.
+    - `along`: the provider would refuse the other edits without this one.
     """
 
     node: int
@@ -126,7 +126,7 @@ class ChangedBlock(Struct, frozen=True):
 
 
 def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
-    """The blocks that differ between two states of the edits, in prompt order."""
+    """The blocks that the further edits of `then` change, in prompt order."""
     category = now.scene.running.category
     nodes, changed = then.applied.context.nodes, list[tuple[int, ChangedBlock]]()
     for position, change in then.applied.changes.items():

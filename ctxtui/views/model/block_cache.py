@@ -1,4 +1,4 @@
-"""Cache of decoded blocks in view: decoding a body costs more than drawing its row."""
+"""Contents of blocks in view; caches previews, and the decoded bodies of large blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_STEPS_BACK: Final = 512
 """Blocks before a result that are searched for its call; beyond that the index of all calls is used."""
 
 LARGE_BLOCK_BYTES: Final = 1 << 19
-"""Size from which a block is decoded in another thread."""
+"""Size from which a block is decoded in another thread, and cached."""
 LOADING: Final = Preview("", "·", "faint")
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def preview_of(book: Book, node: int) -> Preview:
 
 
 class Readings:
-    """Decoded contents of a session's blocks, by node.
+    """Contents of a session's blocks, by node.
 
     Decoding a large block takes longer than a frame: with `schedule` it is done in another thread, and the block is not
     `ready` until then.

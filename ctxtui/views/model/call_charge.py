@@ -19,7 +19,7 @@ class Charge(NamedTuple):
 
     - `ends`: in our tokens; `depths`: in blocks from the start.
     - `read_node`, `write_node`: the last blocks of the cached prefix and of the written part (``ROOT``: none). They are
-      cache breakpoints if the request is on record (`recorded`), else estimates from the report.
+      at cache breakpoints if some are `recorded`, else estimates from the report.
     """
 
     ends: tuple[float, float, float]
@@ -47,8 +47,8 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
     """The charge of the call shown, whose context has the nodes `path`.
 
     None if its report or our counts are missing, or if the report has no cache figures. The report is in the provider's
-    tokens, rows in ours: its parts are scaled to our sum. If the request is on record, boundaries are moved to the
-    nearest breakpoint. A block cut by a boundary belongs to the part that holds most of it.
+    tokens, rows in ours: its parts are scaled to our sum. If breakpoints are recorded, boundaries are moved to the
+    nearest. A block cut by a boundary belongs to the part that holds most of it.
     """
     usage = scene.call.usage
     if usage is None or not usage.has_cache or not usage.input or not scene.counted:
@@ -74,10 +74,7 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
 
 
 def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
-    """Number of blocks before each recorded breakpoint of the call shown and of the one before.
-
-    Reads end at one of these. Empty if neither request is on record.
-    """
+    """Number of blocks before each recorded breakpoint of the call shown and of the one before."""
     tree, depths = scene.session.tree, set[int]()
     for call in scene.calls[max(0, scene.index - 1) : scene.index + 1]:
         if call.skeleton is None:
@@ -98,7 +95,6 @@ class ChargeCache:
 
     def get(self, scene: Scene, path: Sequence[int]) -> Charge | None:
         if not scene.counted:
-            # Only the end of a long recording is read, without a book.
             return None
         call, running, contexts = scene.call, scene.running, scene.book.contexts
         read = contexts.read_of(call), contexts.absences_at(scene.head), running, running.version

@@ -1,7 +1,7 @@
 """Assigns each call to one session, so that totals over sessions count it once.
 
 Of several copies of a call the one with the fullest report counts: with usage before without, a complete answer before
-a partial one, with a price before without. Calls that ctxtui copied into a session for resuming count nowhere.
+a partial one, with a price before without. A call that ctxtui copied into a session for resuming does not count there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CallSums(NamedTuple):
     """Sums over calls.
 
     - `tokens`: in and out; `input`: in; `read`: those of `input` that were read from a cache.
-    - `usd`: of priced calls; `unpriced`: number of the others.
+    - `usd`: the known cost; `unpriced`: number of reported calls that lack a price for all or part of it.
     - `partial`: number of answers that are reported in part.
     """
 

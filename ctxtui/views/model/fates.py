@@ -12,8 +12,8 @@ from ctxtui.core.edit import USER
 class Fate(Struct, frozen=True, kw_only=True):
     """Effect of edits on one block.
 
-    - `tokens`, `after`: tokens before and after the edits (None: being counted; 0: removed), with the message header of
-      a first part.
+    - `tokens`, `after`: tokens that are read before and after the edits (None: being counted), with the message header
+      of a first part.
     - `mark`: the name of the row's mark.
     - `repair`: removed or changed only to keep the request valid.
     - `stays`: header tokens that are sent without the block.
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     """Effect of edits at a raw position.
 
     - `freed`: tokens (negative: added).
-    - `category`: that of the new content; None if the blocks are removed.
+    - `category`: that of the new content; None without any.
     - `blocks`: number of raw blocks replaced; 0 for an insertion before the position.
     """
 

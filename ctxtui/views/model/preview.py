@@ -117,7 +117,7 @@ def preview(
     if kind == UNREADABLE:
         return Preview("", _line("unreadable record, " + content.text), "warn")
     if kind == HEADER:
-        return Preview("", f"(empty {content.name} message)" if content.name else "(empty message)", "dim")
+        return Preview("", _line(f"(empty {content.name} message)") if content.name else "(empty message)", "dim")
     if name == "tool_call":
         return Preview(tool_label(content.name), _line(main_argument(content, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":

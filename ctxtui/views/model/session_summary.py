@@ -48,7 +48,7 @@ class CallSpent(NamedTuple):
 
     - `id`: counts the same call in two files once (`core.call.paid_id`).
     - `input`, `read`: tokens, 0 without a report; `tokens`: input and output.
-    - `cost`: USD, None if unknown.
+    - `cost`: the known part in USD, None if nothing is known.
     - `model`: an index into the session's `SessionSummary.models` (-1: none named).
     - `started`: Unix seconds (0: not recorded).
     - `thread`: the label of a subagent's thread, "" for the main one.
@@ -86,7 +86,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     With `known` False only the fields up to `group` are filled, from names and file times, and those that the user set
     (tags, archived, subscription). Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean "none",
-    except if None means "unknown". Peak, growth, turns and texts are those of the thread that opens.
+    except if None means "unknown". Peak, growth, turns, texts, compactions and changes of model are those of the
+    thread that opens.
     """
 
     key: str
@@ -165,7 +166,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     main_partial: int = 0
     """The same for the main thread, without subagents (`analysis.money.totals`)."""
     read_share: float | None = None
-    """Cache reads / input over all calls, 0..1; None for a single call or without cache figures."""
+    """Cache reads / input of the calls with cache figures, 0..1; None for less than two."""
     sentence: str = ""
     """One sentence about the session: ``188k rewritten after a 52-minute pause``."""
     composition_at_peak: tuple[tuple[str, int], ...] = ()
@@ -177,7 +178,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     first_user_text: str = ""
     last_answer: str = ""
     models: tuple[tuple[str, int], ...] = ()
-    """(model, calls), most calls first."""
+    """(model, calls without copies), most calls first."""
     tags: tuple[str, ...] = ()
     archived: bool = False
     spent: tuple[CallSpent, ...] = ()

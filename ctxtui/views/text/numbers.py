@@ -86,7 +86,7 @@ def money(usd: float | None) -> str:
 
 
 def least(usd: float | None, partial: bool) -> str:
-    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`)."""
+    """Like `money`, with ``≥`` if a part is missing (`partial`); ``unknown`` without any."""
     return f"≥ {money(usd)}" if partial and usd else money(None if partial else usd)
 
 

@@ -51,7 +51,7 @@ class RowCache:
     def show(self, scene: Scene, charge: Charge | None) -> None:
         running, head = scene.running, scene.head
         if not scene.counted:
-            # Not cached: the end of a long recording has no book yet.
+            # Not cached while it is being counted.
             self._inputs = None
             self._rows.clear()
             return
@@ -69,12 +69,12 @@ class RowCache:
             self._rows.clear()
 
     def row(
-        self, scene: Scene, node: Node, says: Preview, charge: Charge | None, call: str, cost: Span
+        self, scene: Scene, node: Node, says: Preview, charge: Charge | None, sent: bool, call: str, cost: Span
     ) -> TranscriptRow:
         inputs, cached = (says, call, cost), self._rows.get(node.id)
         if cached is not None and cached[0] == inputs:
             return cached[1]
-        created = rows.block_row(scene, node, says, charge, call=call, cost=cost)
+        created = rows.block_row(scene, node, says, charge, sent=sent, call=call, cost=cost)
         # Not cached: turn numbers may change when the call comes, and uncounted blocks will be counted soon.
         if self._inputs is not None and scene.running.is_counted(node.id) and not node.opens_turn:
             if len(self._rows) >= MAX_CACHED:
@@ -279,7 +279,7 @@ class ContextRows:
         return self._rows.entries if self._rows is not None else ()
 
     def entry(self, index: int) -> int:
-        """The node of row `index`; `MISSING` for unrecorded content, negative for a rule."""
+        """The node of row `index`; `MISSING` for unrecorded content, negative for other rows."""
         return self._listed[index]
 
     def insert_at(self, index: int) -> InsertedBlock | None:
@@ -317,10 +317,13 @@ class ContextRows:
 
         The root is the context's unrecorded part.
         """
-        scene, at = self.scene, self.readings.tree[node].depth - 1
-        if scene is None or self._rows is None:
+        if self.scene is None or self._rows is None:
             return False
-        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_in_tail(node)
+        return node == ROOT or self._is_sent(node) or self._rows.is_in_tail(node)
+
+    def _is_sent(self, node: int) -> bool:
+        at = self.readings.tree[node].depth - 1
+        return at < len(self.path) and self.path[at] == node
 
     def index_of(self, node: int) -> int:
         assert self._list is not None and self.scene is not None
@@ -347,7 +350,8 @@ class ContextRows:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
         call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
-        block_row = self._row_cache.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
+        says, sent = self.readings.preview(entry), self._is_sent(entry)
+        block_row = self._row_cache.row(scene, node, says, self.charge, sent, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             block_row = rows.withheld_row(block_row, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)

@@ -58,7 +58,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     - `gained`: tokens by which the request is smaller (negative: larger); None: not counted yet.
     - `repairs`: number of repairs that they need.
     - `unchanged`: number of blocks that were not changed, for this `reason`.
-    - `has_summary_model`: an API key for one is set.
+    - `has_summary_model`: the environment has an API key for one.
     """
 
     edits: Sequence[Edit]

@@ -79,15 +79,16 @@ class Bodies:
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
         # Late import: nothing is open on the first screen.
-        from ctxtui.analysis.figures import missing_block
+        from ctxtui.analysis.figures import missing_block, name_missing
         from ctxtui.analysis.labels.labelling import searched_text
         from ctxtui.views.blocks import content
         from ctxtui.views.blocks.content import media_facts
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
-            description = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
-            return content.describe_unrecorded(figure.tokens, figure.lo, figure.hi, scene.figures.attached, description)
+            name = name_missing(scene.book, scene.call, scene.figures.categories)
+            attached = scene.figures.attached if scene.call.fidelity == Fidelity.TRANSCRIPT else None
+            return content.describe_unrecorded(figure.tokens, figure.lo, figure.hi, name, attached)
         node = scene.session.tree[entry]
         if open_block.raw:
             return content.raw(node.block)

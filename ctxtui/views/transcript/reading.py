@@ -111,12 +111,15 @@ class Reading:
         A large block has no id until it is read.
         """
         tree, entry = self._rows.readings.tree, self._rows.entry(index)
-        if entry not in matches and (call_id := self._id(entry)):
+        match = matches.get(entry)
+        if match is not None and self._rows.holds(match):
+            return match
+        if call_id := self._id(entry):
             for candidate in map(self._rows.entry, places):
                 if candidate > 0 and tree[candidate].category == category and self._id(candidate) == call_id:
                     matches[entry] = candidate
-                    break
-        return matches.get(entry)
+                    return candidate
+        return None
 
     def _id(self, entry: int) -> str:
         return self._rows.readings.call_id(entry)

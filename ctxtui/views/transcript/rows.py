@@ -68,11 +68,10 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
 
 
 def block_row(
-    scene: Scene, node: Node, preview: Preview, charge: Charge | None, *, call: str = "", cost: Span = EMPTY_SPAN
+    scene: Scene, node: Node, preview: Preview, charge: Charge | None, *, sent: bool, call: str, cost: Span
 ) -> TranscriptRow:
-    """The row of a block; one after the context shown is neither charged nor unread."""
+    """The row of a block; one that the call shown did not send is neither charged nor unread."""
     tree = scene.session.tree
-    sent = node.depth <= tree[scene.head].depth
     read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
@@ -97,8 +96,6 @@ def block_row(
 
 
 def _removal_label(scene: Scene, node: Node) -> tuple[Span, ...]:
-    if node.depth > scene.session.tree[scene.head].depth:
-        return ()
     removal = scene.running.absence(scene.head, node.id)
     return () if removal is None else (Span(f"gone since call {removal.since} ", "warn"),)
 

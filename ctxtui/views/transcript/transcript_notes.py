@@ -43,12 +43,11 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def read_tokens(scene: Scene, node: int) -> int:
-    """Tokens that the model reads of a block in the context shown; 0 until it is counted."""
+    """Tokens of a block, 0 until it is counted, or if it is in the context shown and the model does not read it."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0
-    is_in_tail = tree[node].depth > tree[scene.head].depth
-    read = is_in_tail or running.is_read(scene.head, node)
+    read = running.is_read(scene.head, node) or not tree.holds(scene.head, node)
     return running.block_tokens(node) if read and tree[node].block.kind != HEADER else 0
 
 

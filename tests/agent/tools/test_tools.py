@@ -37,6 +37,9 @@ def test_reading_with_numbers_and_offset(root: Path) -> None:
     assert run(root, "read_file", path="src/a.py", offset=2) == ("2\t    return 1", False)
     text, _ = run(root, "read_file", path="src/a.py", limit=1)
     assert text == "1\tdef one():\n[1 more lines: read on with offset 2]"
+    (root / "long.txt").write_text(("word " * 10 + "\n") * 3_000)
+    text, _ = run(root, "read_file", path="long.txt")
+    assert "more characters are not shown; give offset and limit" in text and "read on with offset" not in text
 
 
 def test_listing_finding_searching(root: Path) -> None:

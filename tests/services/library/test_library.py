@@ -70,6 +70,13 @@ def test_a_summary_says_what_the_session_says(home: Path) -> None:
     assert [one.id for one in found.spent] == [call.id for call in calls]
 
 
+def test_copied_calls_are_in_no_count_of_models(home: Path) -> None:
+    session = ClaudeCode()
+    copied = [{**record, "copiedBy": "ctxtui"} for record in session.turns(1)]
+    found = summarise(recording(home, "a", lines([*copied, *session.turns(1, "after")])), Settings())
+    assert found.copied and found.models == ((found.model, found.calls),)
+
+
 def test_a_call_is_over_the_usable_part_of_its_own_window(tmp_path: Path) -> None:
     script = codex_sessions.Script()
     script.meta()

@@ -27,6 +27,12 @@ def result(content: object, **more: object) -> dict[str, object]:
     return {"type": "tool_result", "tool_use_id": "t", "content": content, **more}
 
 
+def test_a_message_without_content_names_its_role_safely() -> None:
+    header = block.header("user\x1b[2J")
+    text = preview(header.kind, INDEX["user"], header.value(), read(header)).text
+    assert text == "(empty user␛[2J message)"
+
+
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n*** Add File: b.py\n"
 CALLS = [
     (use("t", "Bash", command="npm test\n  --all", description="runs"), ("Bash", "npm test --all")),

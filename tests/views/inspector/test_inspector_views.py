@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -18,7 +19,7 @@ from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.call import ANSWER_LEAST, SUM, Call, EpochStart, count_calls
 from ctxtui.core.category import INDEX
-from ctxtui.core.session import MAIN, CallSeen, Described
+from ctxtui.core.session import MAIN, CallSeen, Described, Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 from ctxtui.views.glossary import arithmetic
@@ -346,10 +347,22 @@ def test_columns_are_made_once() -> None:
     assert len(more) == 30 and all(a is b for a, b in zip(first[:20], more, strict=False))
 
 
-def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
-    study = study_of(compacted())
+def cleared_within_a_turn() -> Session:
+    made = Unsaid()
+    made.hear()
+    made.work(12)
+    made.lose(made.nodes(lambda block: block.kind == "tool_result")[:-3])
+    made.work(4)
+    return made.script.session
+
+
+@pytest.mark.parametrize(
+    ("session", "numbers"), [(compacted(), (0, 1, 2, 4, 1, 3, 2)), (cleared_within_a_turn(), range(16))]
+)
+def test_the_heaviest_are_the_same_whichever_way_one_came(session: Session, numbers: Sequence[int]) -> None:
+    study = study_of(session)
     travelled = Heaviest()
-    for number in (0, 1, 2, 4, 1, 3, 2):
+    for number in numbers:
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
         assert travelled.update(scene, path) == Heaviest().update(scene, path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Duplicate
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import Tree
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain
@@ -76,3 +78,12 @@ def test_what_stands_for_a_block_must_stand_on_the_path() -> None:
     assert if_on_path(tree, path, gone) is None and if_on_path(tree, path, None) is None
     file = Duplicate(path[3], WORKSPACE, 0, path="a.py")
     assert if_on_path(tree, path, file) == file
+
+
+def test_what_a_recording_lacks_has_the_same_name_in_its_row_and_when_it_is_opened() -> None:
+    with_system = Story().add(Item(blocks.text("You are careful."), Place("system"))).user("go").call("done")
+    for story, lacks in ((with_system, "tools"), (Story().user("go").call("done"), "system prompt and tools")):
+        rows = shown(story)
+        rows.toggle(0)
+        row, opened, *_ = text_of(rows, 150)
+        assert f"not recorded {lacks}, inferred" in row and opened.endswith(f"most likely {lacks}."), (row, opened)

@@ -198,3 +198,18 @@ def test_a_large_result_stands_once_when_another_thread_has_read_it() -> None:
     for task in tasks:
         task()
     assert sum("line" in line for line in text(rows)) == 1
+
+
+def test_a_call_has_no_result_before_the_call_that_sent_it_and_its_own_in_a_fork() -> None:
+    story = Story().user("Go.").call("", use("a", "Bash", command="ls"))
+    asked = story.head
+    story.results(("a", "the first")).call("Done.")
+    story.head = asked
+    story.results(("a", "the second")).call("Done.")
+    study = study_of(story.session)
+    rows, known = rows_of(study), study.thread("main")
+    rows.reading = Reading(rows)
+    for index, result in ((1, "the first"), (2, "the second"), (0, "")):
+        rows.show(study.scene("main", index), known.boundaries, known.ledger, rows.shown)
+        [line] = [line for line in text(rows) if "Bash" in line]
+        assert line.rstrip(" 0123456789").endswith(result) and ("←" in line) == bool(result)

@@ -9,6 +9,8 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.views.transcript.rows import TranscriptRow
 from tests.cases.scenes import rows_of, study_of
 
 USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
@@ -51,3 +53,14 @@ def test_a_held_request_after_an_edited_one_shows_as_unsent_only_what_is_new() -
         shown = [rule.kind if (rule := rows.rule_at(n)) else tree[rows.entry(n)].block for n in range(rows.count)]
         rest = again if first else [*ASKED, *again]
         assert shown == [*(one.block for one in first), "since", *(one.block for one in rest)]
+
+
+def test_an_answer_after_inserted_blocks_was_not_charged_as_input() -> None:
+    tree = Tree()
+    raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, [*MORE, *ASKED])
+    answer = tree.extend(raw, SAID)
+    usage = Usage(fresh=5, cache_read=10, write_5m=20, output=10)
+    call = Call("a", MAIN, raw, sent, answer, provider="anthropic", model="claude-opus-4-5", usage=usage)
+    rows = rows_of(study_of(Session(tree).fold([CallSeen(call), TipMoved(MAIN, answer)])))
+    gutters = [row.gutter.text for n in range(rows.count) if isinstance(row := rows.row(n), TranscriptRow)]
+    assert " " not in gutters[:-2] and gutters[-2:] == [" ", " "]

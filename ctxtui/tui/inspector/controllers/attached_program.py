@@ -106,7 +106,7 @@ class AttachedProgramController(Controller):
 class HoldByRules(Command):
     """Set which requests of the attached program are held; "off" for none.
 
-    You can hold all, those over a number of tokens or dollars, cache misses, or those that match a pattern.
+    For example all, those over a number of tokens or dollars, cache misses, or those that match a pattern.
     """
 
     name, group = "hold by rules", "attached program"

@@ -1,4 +1,4 @@
-"""Raster of the map: pixels in prompt order, cache track, and scale."""
+"""Raster of the map: pixels in prompt order, and the cache track."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class _Walk:
         """The staged token where raw position `at`, or an insert there, begins."""
         index = bisect_left(self._stretches, at, key=_POSITION)
         stretch = self._stretches[index : index + 1]
-        return stretch[0][1] if stretch and stretch[0][0] == at else self._raw_tokens_before(at)
+        return stretch[0][1] if stretch and stretch[0][0] == at else self._raw_tokens_before(at) + self._shift_at(at)
 
     def end(self, at: int) -> float:
         return self._raw_tokens_before(at + 1) + self._shift_at(at) if at < len(self._nodes) else self.total
