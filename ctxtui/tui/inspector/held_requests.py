@@ -215,7 +215,7 @@ class HeldRequestsController(Controller):
         words = (
             "The next request will be held before it is sent."
             if self._holds_next
-            else "The next request will be sent without holding."
+            else "The next request is held only if a rule says so."
         )
         self.show_message([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
 
