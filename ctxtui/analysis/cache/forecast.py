@@ -199,7 +199,7 @@ class CacheForecaster:
         )
 
     def life(self, call: Call) -> str:
-        """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
+        """Lifetime that the client writes, by the thread's earlier calls to the model ("": the default)."""
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
