@@ -21,7 +21,7 @@ class Usage(Struct, frozen=True, gc=False):
     - `fresh`: neither read from nor written to the cache.
     - `write_5m` and so on: written, by the entry's lifetime; an unsplit report counts as the dialect's default.
     - `output`: includes `reasoning`.
-    - `output_final`: False if a transcript shows only a partial count.
+    - `output_final`: False if the report was made before the end of the answer.
     - `cost`: the recording's own figure in USD, if it has one.
     """
 

@@ -210,18 +210,16 @@ def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) 
     return [make(BREAKPOINT, [context.target(position)], params) for params in states]
 
 
-def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[int | None, str, str]:
-    """Find the text that an edit at `position` would change.
+def text_at(context: Context, in_force: Sequence[Edit], position: int) -> str | None:
+    """Return the text of the last summary or replacement at `position`, else as recorded.
 
-    Returns the position of the block, the text of its last summary or replacement (else as recorded), and the kind of
-    edit that changes it; (None, "", "") if nothing there is editable.
+    None if nothing there is editable.
     """
     edit = _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)
     if edit is not None and "value" not in edit.params:
-        return position, str(edit.params.get("text") or ""), edit.kind
+        return str(edit.params.get("text") or "")
     block = context.items[position].block
-    text = block_text(block)
-    return (position, text, REPLACE) if is_changeable(block) and has_editable_text(block) and text else (None, "", "")
+    return (block_text(block) or None) if is_changeable(block) and has_editable_text(block) else None
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:

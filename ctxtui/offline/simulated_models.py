@@ -8,5 +8,5 @@ from ctxtui.offline.openai.models import gpt
 
 
 def is_simulated(model: str) -> bool:
-    """Whether answers for `model` follow its own rules, not those of `OFFLINE`."""
+    """Whether an API has rules of its own for `model`; others would use those of `OFFLINE`."""
     return model != OFFLINE and any((claude(model), gpt(model), gemini(model)))

@@ -278,6 +278,11 @@ class Store:
         edits.put_artifact(self._conn, session_id, name, data, time.time())
 
     @explains_errors
+    def artifact_names(self, session_id: str, prefix: str) -> list[str]:
+        """The names of a session's artifacts that begin with `prefix`, in the order in which they were stored."""
+        return edits.list_artifacts(self._conn, session_id, prefix)
+
+    @explains_errors
     def artifact(self, session_id: str, name: str) -> bytes:
         """The content stored under `name`. Raises `NotFound`."""
         return edits.read_artifact(self._conn, session_id, name)

@@ -62,10 +62,6 @@ class StreamReader:
         self._error = ""
         self._stopped = False
 
-    @property
-    def finished(self) -> bool:
-        return self._stopped or bool(self._error)
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 

@@ -61,10 +61,6 @@ class StreamReader:
         self._blocked = ""
         self._error = ""
 
-    @property
-    def finished(self) -> bool:
-        return bool(self._reason or self._blocked or self._error)
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events for delta in self.add(event.value())]
 
@@ -124,7 +120,8 @@ class StreamReader:
                 **({"candidates": list(self._others.values())} if self._others else {}),
             },
         )
-        return answer if self.finished and not self._error else answer.as_interrupted(self._error)
+        ended = self._reason or self._blocked
+        return answer if ended and not self._error else answer.as_interrupted(self._error)
 
 
 def _join_chunks(before: dict[str, Json], chunk: dict[str, Json]) -> dict[str, Json]:

@@ -62,10 +62,6 @@ class StreamReader:
         self._shown: dict[str, int] = {}
         self._error = ""
 
-    @property
-    def finished(self) -> bool:
-        return self._top.get("done") is True or bool(self._error)
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events for delta in self._handle_line(event.value())]
 

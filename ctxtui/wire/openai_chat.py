@@ -176,11 +176,6 @@ class StreamReader:
         self._error = ""
         self._done = False
 
-    @property
-    def finished(self) -> bool:
-        """Whether ``[DONE]`` or an error has arrived."""
-        return self._done or bool(self._error)
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events for delta in self._handle_event(event)]
 

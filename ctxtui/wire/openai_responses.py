@@ -67,10 +67,6 @@ class StreamReader:
         self._error = ""
         self._ended = False
 
-    @property
-    def finished(self) -> bool:
-        return self._ended or bool(self._error)
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 

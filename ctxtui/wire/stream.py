@@ -23,9 +23,6 @@ class Delta(NamedTuple):
 class StreamReader(Protocol):
     """Assembles one streamed answer; the result equals the dialect's non-streamed answer."""
 
-    @property
-    def finished(self) -> bool: ...
-
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         """Add events; unknown ones add nothing."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import anthropic
 import httpx2 as httpx
+import openai
 import pytest
 
 import ctxtui
@@ -19,6 +20,7 @@ from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_log import EXPIRY, MISS
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.preparation.preparer import NO_USAGE
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
@@ -146,6 +148,22 @@ async def test_the_prefix_is_rewritten_only_when_the_price_says_so(tmp_path: Pat
         await agent.ask("and on")
         proof = await told(run, 2)
         assert proof["applied"] == [edit[0]] and seen[2].body != agent.own[2]
+
+
+async def test_policies_say_that_they_do_not_act_without_usage_reports(tmp_path: Path) -> None:
+    async with holding(tmp_path, HoldRules(), None, ("truncate_results",), ("limit=200",)) as run:
+        client = openai.AsyncOpenAI(api_key="k", base_url=f"{run.url}/v1", max_retries=0)
+        said: Any = [{"role": "user", "content": "hoi"}]
+        for _ in range(2):
+            # Without `include_usage`, a stream has no usage report.
+            answer = await client.chat.completions.create(model="gpt-4.1", messages=said, stream=True)
+            said += [
+                {"role": "assistant", "content": "".join([d.choices[0].delta.content or "" async for d in answer])}
+            ]
+            said += [{"role": "user", "content": "go on"}]
+            await run.written()
+        await client.close()
+        assert run.gate.preparer is not None and run.gate.preparer.troubles == [NO_USAGE]
 
 
 def later(seconds: float) -> Callable[[], float]:

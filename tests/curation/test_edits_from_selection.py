@@ -103,8 +103,7 @@ def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
     chosen = blocks_between(context, at(context, "make the cart"), at(context, "y = 2"))
     summary = summarize_run(context, chosen, SummaryTerms())
     assert summary is not None
-    node, text, kind = text_at(context, [summary], chosen[1])
-    assert node == chosen[1] and kind == SUMMARIZE and text == summary.params["text"]
+    assert text_at(context, [summary], chosen[1]) == summary.params["text"]
     assert rewrite_text(context, [summary], chosen[1], "shorter").targets == summary.targets
     plain = at(context, "thanks")
     assert rewrite_text(context, [summary], plain, "bye").kind == "replace"
@@ -113,7 +112,7 @@ def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
 def test_a_call_whose_value_was_replaced_has_no_text_to_edit(context: Context) -> None:
     call = next(position for position, item in enumerate(context.items) if item.block.kind == "tool_use")
     masked = make("replace", [context.target(call)], {"value": context.items[call].block.value()})
-    assert text_at(context, [], call) == text_at(context, [masked], call) == (None, "", "")
+    assert text_at(context, [], call) is text_at(context, [masked], call) is None
 
 
 def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:

@@ -144,7 +144,7 @@ ANSWERS = {
 NAMES = sorted(DIALECTS)
 
 
-def streamed(data: bytes, name: str, cuts: list[int] | None = None) -> tuple[Response, list[Delta], bool]:
+def streamed(data: bytes, name: str, cuts: list[int] | None = None) -> tuple[Response, list[Delta]]:
     parser, reader = EventParser(), DIALECTS[name].stream_reader()
     deltas: list[Delta] = []
     at = 0
@@ -152,7 +152,7 @@ def streamed(data: bytes, name: str, cuts: list[int] | None = None) -> tuple[Res
         deltas += reader.feed(parser.feed(data[at:cut]))
         at = max(at, cut)
     deltas += reader.feed(parser.close())
-    return reader.response(), deltas, reader.finished
+    return reader.response(), deltas
 
 
 def whole(response: Response) -> tuple[Any, ...]:
@@ -168,10 +168,9 @@ def test_a_streamed_answer_is_the_answer_in_one_piece_however_it_is_cut(name: st
     body = data.draw(st.sampled_from([b"", b"\xef\xbb\xbf", b": hello\n"])) + text.encode()
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=6))
     expected = DIALECTS[name].decode_response(answer)
-    found, deltas, finished = streamed(body, name, cuts)
-    assert finished
-    assert whole(found) == whole(expected)
-    assert streamed(body, name) == (found, deltas, finished)
+    found, deltas = streamed(body, name, cuts)
+    assert found.complete and whole(found) == whole(expected)
+    assert streamed(body, name) == (found, deltas)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -180,14 +179,13 @@ def test_a_stream_cut_anywhere_gives_what_came(name: str, data: st.DataObject) -
     answer = data.draw(ANSWERS[name])
     events = list(STREAMS[name](answer))
     keep = data.draw(st.integers(0, len(events)))
-    found, deltas, finished = streamed("".join(events[:keep]).encode(), name)
+    found, deltas = streamed("".join(events[:keep]).encode(), name)
     complete = DIALECTS[name].decode_response(answer)
     assert len(found.items) <= len(complete.items)
-    if not finished and not found.stop_reason:
-        assert not found.complete
+    assert not found.complete or found.stop_reason or keep == len(events)
     words = "".join(d.text for d in deltas if d.kind in ("text", "message"))
     said = "".join(i.block.value().get("text", "") for i in found.items if i.block.kind in ("text", "output_text"))
-    assert words == said or finished
+    assert words == said or found.complete
 
 
 INDEXES = ("index", "output_index", "content_index", "summary_index")
@@ -227,7 +225,7 @@ def test_words_at_any_index_of_a_response_are_kept_in_their_order(kind: str, key
     told = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
     for at, words in ((0, "a"), (index, "x"), (0, "b"), (index, "y")):
         told.append({"type": f"response.{kind}.delta", "output_index": 0, key: at, "delta": words})
-    found, deltas, _ = streamed("".join(event("", one) for one in told).encode(), "openai_responses")
+    found, deltas = streamed("".join(event("", one) for one in told).encode(), "openai_responses")
     assert [delta.text for delta in deltas] == ["a", "x", "b", "y"]
     body = b"".join(item.block.body for item in found.items).decode()
     assert sorted(re.findall('"text":"([^"]*)"', body)) == ["ab", "xy"]
@@ -248,7 +246,7 @@ def test_words_at_any_index_of_a_response_are_kept_in_their_order(kind: str, key
 def test_a_response_whose_content_is_no_list_takes_deltas(content: Any, kept: str) -> None:
     added = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "content": content}}
     delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 1, "delta": "new"}
-    found, _, _ = streamed((event("", added) + event("", delta)).encode(), "openai_responses")
+    found, _ = streamed((event("", added) + event("", delta)).encode(), "openai_responses")
     said = [item.block.body.decode() for item in found.items]
     assert any('"new"' in one for one in said)
     assert any(kept in one for one in said)
@@ -260,17 +258,17 @@ def test_citations_that_are_no_list_stop_no_stream(citations: Any) -> None:
     start = {"type": "content_block_start", "index": 0, "content_block": text}
     cited = {"type": "citations_delta", "citation": {"cited_text": "b"}}
     delta = {"type": "content_block_delta", "index": 0, "delta": cited}
-    found, _, _ = streamed((event("", start) + event("", delta)).encode(), "anthropic")
+    found, _ = streamed((event("", start) + event("", delta)).encode(), "anthropic")
     assert found.items[1].block.value()["citations"] == [{"cited_text": "b"}]
 
 
 def test_an_error_after_the_head_ends_the_answer() -> None:
     start = {"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 3}}}
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    found, _, finished = streamed((event("message_start", start) + event("error", error)).encode(), "anthropic")
-    assert (found.error, found.complete, finished) == ("overloaded_error: Overloaded", False, True)
+    found, _ = streamed((event("message_start", start) + event("error", error)).encode(), "anthropic")
+    assert (found.error, found.complete) == ("overloaded_error: Overloaded", False)
     assert found.usage is not None and found.usage.fresh == 3
-    chat, _, _ = streamed(b'data: {"error":{"message":"boom","code":500}}\n\n', "openai_chat")
+    chat, _ = streamed(b'data: {"error":{"message":"boom","code":500}}\n\n', "openai_chat")
     assert (chat.error, chat.complete) == ("500: boom", False)
     failed = {"type": "response.failed", "response": {"output": [], "error": {"code": "e", "message": "bad"}}}
     assert streamed(event("response.failed", failed).encode(), "openai_responses")[0].error == "e: bad"
@@ -280,15 +278,15 @@ def test_an_error_after_the_head_ends_the_answer() -> None:
 def test_an_answer_of_responses_that_reached_its_limit_is_whole_too(end: str) -> None:
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]}
     said = {"id": "r", "output": [item], "status": end, "incomplete_details": {"reason": "max_output_tokens"}}
-    found, _, finished = streamed(event("", {"type": f"response.{end}", "response": said}).encode(), "openai_responses")
-    assert finished and found.complete and not found.error
+    found, _ = streamed(event("", {"type": f"response.{end}", "response": said}).encode(), "openai_responses")
+    assert found.complete and not found.error
     assert found.stop_reason == "max_output_tokens" and len(found.items) == 2
 
 
 def test_a_tools_input_that_broke_off_stays_as_text() -> None:
     start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n"}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a'}}
-    found, deltas, _ = streamed((event("", start) + event("", delta)).encode(), "anthropic")
+    found, deltas = streamed((event("", start) + event("", delta)).encode(), "anthropic")
     assert found.items[1].block.value()["input"] == '{"a'
     assert deltas == [Delta(0, "tool_use", '{"a')]
 
@@ -314,7 +312,7 @@ def test_a_tools_input_that_broke_off_stays_as_text() -> None:
 )  # fmt: skip
 def test_parallel_calls_in_every_servers_habit(chunks: list[dict[str, Any]]) -> None:
     body = "".join(event("", {"choices": [{"index": 0, "delta": {"tool_calls": [c]}}]}) for c in chunks)
-    found, _, _ = streamed(body.encode(), "openai_chat")
+    found, _ = streamed(body.encode(), "openai_chat")
     assert [i.block.value() for i in found.items[1:]] == [
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         {"id": "b", "type": "function", "function": {"name": "g", "arguments": "[]"}},
@@ -326,7 +324,7 @@ def test_the_parts_of_a_call_may_first_be_of_another_type(before: dict[str, Any]
     custom, function = {"name": "f", "input": "hi"}, {"name": "g", "arguments": "{}"}
     chunks = [{"index": 0, **before}, {"index": 0, "custom": custom}, {"index": 0, "function": function}]
     body = "".join(event("", {"choices": [{"delta": {"tool_calls": [c]}}]}) for c in chunks)
-    found, _, _ = streamed(body.encode(), "openai_chat")
+    found, _ = streamed(body.encode(), "openai_chat")
     call = found.items[1].block.value()
     assert call["custom"] == custom and call["function"].items() >= function.items()
 
@@ -336,19 +334,19 @@ def test_a_first_choice_without_an_end_is_interrupted_though_another_one_ended()
     first = {"index": 0, "delta": {"content": "Hel"}}
     second = {"index": 1, "delta": {"content": "Hi"}, "finish_reason": "stop"}
     body = event("", {"choices": [first]}) + event("", {"choices": [second]})
-    cut, _, _ = streamed(body.encode(), "openai_chat")
+    cut, _ = streamed(body.encode(), "openai_chat")
     assert not cut.complete
     body += event("", {"choices": [{"index": 0, "delta": {"content": "lo"}, "finish_reason": "stop"}]})
-    whole, _, _ = streamed(body.encode(), "openai_chat")
+    whole, _ = streamed(body.encode(), "openai_chat")
     assert whole.complete
 
 
 def test_arguments_may_come_as_an_object_and_the_end_without_done() -> None:
     call = {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}
     body = event("", {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "stop"}]})
-    found, _, finished = streamed(body.encode(), "openai_chat")
+    found, _ = streamed(body.encode(), "openai_chat")
     assert found.items[1].block.value()["function"]["arguments"] == '{"a":1}'
-    assert (found.complete, finished, found.stop_reason) == (True, False, "stop")
+    assert (found.complete, found.stop_reason) == (True, "stop")
 
 
 @given(st.lists(st.binary(max_size=8), max_size=8))
@@ -383,12 +381,12 @@ def test_merge_keeps_what_it_does_not_know() -> None:
 @pytest.mark.parametrize("path", corpus_params("sse"))
 def test_recorded_streams(path: Path) -> None:
     data = path.read_bytes()
-    found, deltas, finished = streamed(data, "anthropic")
-    assert finished and found.complete and found.id.startswith("msg_")
+    found, deltas = streamed(data, "anthropic")
+    assert found.complete and found.id.startswith("msg_")
     assert found.usage is not None and found.usage.input > 0
     assert len(found.items) > 1
     step = max(1, len(data) // 97)
-    assert streamed(data, "anthropic", list(range(0, len(data), step))) == (found, deltas, finished)
-    half, _, _ = streamed(data[: len(data) // 2], "anthropic")
+    assert streamed(data, "anthropic", list(range(0, len(data), step))) == (found, deltas)
+    half, _ = streamed(data[: len(data) // 2], "anthropic")
     assert not half.complete
     assert canonical.dumps(half.extra)

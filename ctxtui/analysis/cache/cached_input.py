@@ -50,10 +50,7 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached.
-
-    `inf` without a time.
-    """
+    """Latest promised expiry (Unix seconds) of what was used `at` that time; `inf` without a time."""
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
@@ -68,7 +65,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     - `promised`: the client had the entries written, so that each must be there.
     - `cause`: the recorded cause of a loss.
     - `pause`: seconds since the previous call began; None: not recorded.
-    - `life`: the lifetime of the thread's cache, in seconds.
+    - `life`: the longest lifetime that the thread wrote so far, or an automatic cache's retention, in seconds.
     - `inferred`: the read, if no report gives it; None: a report does.
     """
 

@@ -1,4 +1,4 @@
-"""Dead weight: tool results that the model never quoted.
+"""Dead weight: tool results, images and documents that the model never quoted.
 
 A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
 was in a result before it was in any other block. A result without such a literal is not judged. A result that is never
@@ -28,7 +28,7 @@ _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted.
+    """A result, image or document that was never quoted.
 
     `node` is its first node, `entered` the call (from 1) that added it, `calls` the number of calls that carried it.
     """

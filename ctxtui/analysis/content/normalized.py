@@ -22,7 +22,7 @@ def neutral_key(node: Node) -> Hashable:
         return category, _definition_key(value)
     content = read_value(block.kind, value)
     arguments = _sorted_json(arguments_value(content)) if content.arguments else ""
-    media = tuple((item.media_type, item.data or item.url) for item in content.media)
+    media = tuple(item.data or item.url for item in content.media)
     name = content.name if category == "tool_call" else ""
     return category, content.text, name, arguments, media, content.hidden if not content.text else 0
 

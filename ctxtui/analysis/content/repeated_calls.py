@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import FUNCTION_RESPONSE
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
@@ -121,7 +122,10 @@ def _make_exchange(context: Context, call: int) -> Exchange:
 
 
 def _without_ids(value: Json) -> Json:
-    return {k: v for k, v in value.items() if k not in _IDS} if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    # Google's results are one level deeper.
+    return {k: _without_ids(v) if k in FUNCTION_RESPONSE else v for k, v in value.items() if k not in _IDS}
 
 
 def _find_loops_in(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:

@@ -37,7 +37,7 @@ class ExpensiveBlock(Struct, frozen=True):
 class ThreadCosts:
     """Ledger of one thread of a counted book, with the lifetimes of its blocks.
 
-    It includes the calls up to number `until`.
+    It includes the calls up to number `until`; `running` counts all of them, as one model does.
     """
 
     def __init__(

@@ -279,7 +279,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     """A change that `saves` USD net (below 0: it costs more).
 
     - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
-    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses).
+    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses, calls).
     - `names`: names of tools, or a policy and its risk.
     """
 

@@ -55,8 +55,7 @@ def estimate_change(before: Estimate, after: Estimate) -> Estimate:
 class UsageSums(Struct, kw_only=True):
     """Usage of calls. Tokens are whole numbers, money is USD.
 
-    - `usd`: None if no price is known; a lower bound if calls are `unpriced`, or answers of `partial` ones are partly
-      reported.
+    - `usd`: None if no price is known; a lower bound if calls are `unpriced` or not fully reported (`partial`).
     - `read`: tokens of the `input` that came from the cache.
     - `overflows`: number of calls above the usable window.
     - `lost`: extra cost of misses over reads; a lower bound if some have no known price (`unpriced_misses`).
@@ -124,16 +123,16 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool, with its number of calls, the tokens of its results, and USD.
+    """A tool: number of calls, tokens of results, and USD of its definition and use in priced calls.
 
-    `server` is "" if it has none, `usd` None if unknown.
+    `server` is "" if it has none.
     """
 
     server: str
     name: str
     called: int
     results: int
-    usd: float | None
+    usd: float
 
 
 class Metric(NamedTuple):

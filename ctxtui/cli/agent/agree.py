@@ -38,8 +38,8 @@ from ctxtui.views.text.span import Span
 
 @click.command(
     "agree",
-    help="Send recorded calls again, unchanged (the noise floor), under each policy and to each model given, and "
-    "compare the next tool calls with the recorded ones. With --leave-out also without each of the "
+    help="Send recorded calls of the last model again, unchanged (the noise floor), under each policy and to each "
+    "model given, and compare the next tool calls with the recorded ones. With --leave-out also without each of the "
     "heaviest blocks, listed by how much the model misses them. The price is printed first; nothing is sent above "
     "--budget-usd. Intervals are 90 % (Wilson).\n\n"
     f"NAME is {NAME_HELP}. The recording must have complete requests: system prompt and tools.\n\n\b\n"
@@ -111,15 +111,17 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send at most `calls` calls again, also under `variants` and without heavy blocks.
+    """Send at most `calls` calls of the last model again, also under `variants` and without heavy blocks.
 
     Raises `CtxtuiError` if nothing can be sent again, if it may cost more than the budget, or if no request was
     answered.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)
-    numbers = spread_evenly(resending.resendable_calls(loaded.session, chosen.thread), calls)
-    call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
+    thread_calls = loaded.session.thread_calls(chosen.thread)
+    resendable = resending.resendable_calls(loaded.session, chosen.thread)
+    call = thread_calls[resendable[-1] - 1]
+    numbers = spread_evenly([number for number in resendable if thread_calls[number - 1].model == call.model], calls)
     chat_model = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, cached_counter(settings) as counter:
         account = make_account(loaded.session, counter, settings)

@@ -61,7 +61,7 @@ def repair(
 ) -> None:
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
-    diagnosis = diagnose(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
+    diagnosis = diagnose(loaded.session, table_for(settings), thread=thread, error=error)
     form = form or resumed_by(loaded.session, loaded.path)
     for line in _repair_lines(diagnosis, loaded):
         note(line)

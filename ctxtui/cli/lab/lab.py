@@ -29,19 +29,14 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-PATH_HELP = (
-    "PATH is a file, a folder (every recording in it), a session's id, or -. Write ./lab for a path that is named like "
-    "a command."
-)
-
 
 @click.command(
     "lab",
     help="Simulate recorded sessions, call by call, with other policies, cache strategies and models. Prints for each "
     "variant: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the usable "
     "window, and removed blocks that were quoted later. No model is called: answers are as recorded.\n\n"
-    f"{PATH_HELP} Without --policy, --cache and --model the usual policies are simulated. A NAME may be followed by "
-    "settings: 'budget target=80000'.\n\n\b\n"
+    "PATH is a file, a folder (every recording in it), a session's id, or -. Without --policy, --cache and --model the "
+    "usual policies are simulated. A NAME may be followed by settings: 'budget target=80000'.\n\n\b\n"
     "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
     "Example: ctxtui lab last --json | jq '.sessions[0].variants[0]'",
 )
@@ -171,7 +166,7 @@ def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
 def _print_solved(best: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
-    painter.lines(rule("best variants", f"{len(best.sessions):,} session{'s' if len(best.sessions) != 1 else ''}"))
+    painter.lines(rule("best variants", numbers.many(len(best.sessions), "session")))
     for line in solved_lines(best):
         indent = "  " if line.startswith("  ") else ""
         for n, words in enumerate(safe_text.wrap(line.strip(), room - 4)):
@@ -183,12 +178,9 @@ def _print(labs: list[SessionLab], settings: Settings) -> None:
     for number, lab_result in enumerate(labs):
         if number:
             painter.line(())
-        calls, deviation = (
-            f" · {lab_result.calls:,} call{'s' if lab_result.calls != 1 else ''}",
-            plain(views.describe_deviation(lab_result)),
-        )
-        title = cells.fit(safe_text.one_line(lab_result.title), max(12, room - len(calls) - len(deviation) - 8))
-        painter.lines(rule(f"{title}{calls}", deviation))
+        calls, deviation = numbers.many(lab_result.calls, "call"), plain(views.describe_deviation(lab_result))
+        title = cells.fit(safe_text.one_line(lab_result.title), max(12, room - len(calls) - len(deviation) - 11))
+        painter.lines(rule(f"{title} · {calls}", deviation))
         if lab_result.rows:
             painter.lines(table_lines(views.lab_table(lab_result, curves=False), views.lab_lines(lab_result), room))
             painter.lines([Span(words, "dim")] for words in safe_text.wrap(views.LEGEND, room))

@@ -30,14 +30,14 @@ from ctxtui.views.lists.run_report import budget_lines, warning_lines
     "budget",
     help="Plan a model's window before a run: system prompt, tools, task, room for files, and the project files that "
     "would be included.\n\n"
-    "PATH is the project's folder (default: this one). System prompt and tools are those of `ctxtui chat`; --take sets "
-    "others. A model may be given as a file: a .gguf, or a folder with config.json. Contradicting sizes end with exit "
-    "code 2 and a message with file, value, maximum and fix.\n\n\b\n"
+    "PATH is the project's folder (default: this one). System prompt and tools are those of `ctxtui chat` without MCP "
+    "servers; --take sets others. A model may be given as a file: a .gguf, or a folder with config.json. Contradicting "
+    "sizes end with exit code 2 and a message with file, value, maximum and fix.\n\n\b\n"
     'Example: ctxtui budget --model qwen2.5-coder:32b --task "speed up core/tree.py"\n'
     "Example: ctxtui budget . --json | jq .window",
 )
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
-@click.option("--model", metavar="ID|FILE", default="", help="The model (default: that of a new chat).")
+@click.option("--model", metavar="ID|FILE", default="", help="The model (default: by settings and keys, else Claude).")
 @click.option("--task", metavar="TEXT", default="", help="The task; files named in it are included first.")
 @click.option(
     "--take",
@@ -67,7 +67,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = make_run_report(plan, config, path, progress=ReadingProgress(work.show))
-    write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
+    write_json(budget_json(report)) if as_json else _print(report, config.settings.glyphs)
 
 
 def _parse_take(text: str) -> tuple[str, int]:
@@ -83,7 +83,7 @@ def _parse_take(text: str) -> tuple[str, int]:
     return name.strip(), tokens
 
 
-def _print(report: RunReport, path: Path, glyphs: str) -> None:
+def _print(report: RunReport, glyphs: str) -> None:
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
     painter.lines(budget_lines(report.budget, report.kilobytes))

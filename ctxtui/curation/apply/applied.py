@@ -114,7 +114,7 @@ class Applied:
     - `changes`: changed blocks by raw position.
     - `inserts`: new blocks, in prompt order.
     - `marks`: the last breakpoint edit of each position.
-    - `pinned`: positions that the user pinned.
+    - `pinned`: pinned positions.
     - `without_target`, `rejected`: edits without effect here, and edits that cannot be done.
     - `repairs`: edits made so that the provider accepts the request.
     - `refused`: why the staged edits cannot be applied at all; "" if they can.

@@ -33,8 +33,8 @@ REMOVED = "it is out of the context already"
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
     """Apply the edits of `log` to `context` and return the result.
 
-    `log` has staged and applied edits alike. If several edits change one block, each works on the result of the one
-    before; a replacement brings a removed or moved block back. Only the user's edits may change a pinned block. No edit
+    `log` has staged and applied edits alike. If several edits change one block, each works on what the one before
+    left; a replacement brings a removed or moved block back. Only the user's edits may change a pinned block. No edit
     removes the call or result of one that stays. `rules` are those of the model (None: the defaults of the dialect).
     """
     requests = RequestedFates()
@@ -43,14 +43,14 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
         if edit.spec.pins:
             target_positions = [p for target in edit.targets if (p := context.find(target)) is not None]
             requests.pinned.update(target_positions, _expand_headers(context, edit, target_positions))
-    user_pins = set(requests.pinned)
-    requests.pinned |= {partner for position in user_pins for partner in context.partners.get(position, ())}
+    pinned = set(requests.pinned)
+    requests.pinned |= {partner for position in pinned for partner in context.partners.get(position, ())}
     for edit in edits:
-        _add_requests(context, requests, edit, user_pins)
-    return resolve.settle(context, requests, rules or rules_for(context.dialect), frozenset(user_pins))
+        _add_requests(context, requests, edit, pinned)
+    return resolve.settle(context, requests, rules or rules_for(context.dialect), frozenset(pinned))
 
 
-def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_pins: Collection[int]) -> None:
+def _add_requests(context: Context, requests: RequestedFates, edit: Edit, pinned: Collection[int]) -> None:
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
     positions_here = [position for position in positions if position is not None]
     if not positions_here or (spec.replaces_blocks and len(positions_here) < len(positions)):
@@ -62,7 +62,7 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
     ):
         requests.rejected.append(RejectedEdit(edit, -1, why))
     else:
-        _add_changes(context, requests, edit, _expand_headers(context, edit, positions_here), user_pins)
+        _add_changes(context, requests, edit, _expand_headers(context, edit, positions_here), pinned)
 
 
 def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -> list[int]:
@@ -85,11 +85,11 @@ def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -
 
 
 def _add_changes(
-    context: Context, requests: RequestedFates, edit: Edit, target_positions: list[int], user_pins: Collection[int]
+    context: Context, requests: RequestedFates, edit: Edit, target_positions: list[int], pinned: Collection[int]
 ) -> None:
     allowed, spec = target_positions, edit.spec
     if spec.rewrites or spec.takes_away:
-        allowed = [p for p in target_positions if not _is_protected(requests, edit, p, user_pins)]
+        allowed = [p for p in target_positions if not _is_protected(requests, edit, p, pinned)]
     if spec.moves:
         allowed = [p for p in allowed if _is_movable(context, requests, edit, p)]
     blocks = {p: _current_block(context, requests, p) for p in allowed} if spec.moves else {}
@@ -117,10 +117,10 @@ def _current_block(context: Context, requests: RequestedFates, position: int) ->
     return moved or requests.fate.get(position, (context.items[position].block,))[0]
 
 
-def _is_protected(requests: RequestedFates, edit: Edit, position: int, user_pins: Collection[int]) -> bool:
-    if position not in requests.pinned or (edit.author == USER and (position in user_pins or not edit.spec.removes)):
+def _is_protected(requests: RequestedFates, edit: Edit, position: int, pinned: Collection[int]) -> bool:
+    if position not in requests.pinned or (edit.author == USER and (position in pinned or not edit.spec.removes)):
         return False
-    why = "pinned" if position in user_pins else "its call or result is pinned"
+    why = "pinned" if position in pinned else "its call or result is pinned"
     requests.rejected.append(RejectedEdit(edit, position, why))
     return True
 

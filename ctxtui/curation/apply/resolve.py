@@ -180,7 +180,7 @@ class RequestedFates(Struct, kw_only=True):
 
     - `fate`: the requested block (None: remove it) and its edit, by position.
     - `new`: insertions; `marks`: breakpoint edits by position.
-    - `pinned`: positions that the user pinned, and those of their calls or results.
+    - `pinned`: pinned positions, and those of their calls or results.
     - `without_target`, `rejected`: edits without a target here, and edits that cannot be done.
     """
 

@@ -115,7 +115,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def pinned(self) -> frozenset[int]:
-        """Positions that no policy may change: the user's pins, and blocks paired with them."""
+        """Positions that no policy may change: pinned ones, and blocks paired with them."""
         own = set(self.applied.pinned)
         for position in self.applied.pinned:
             own.update(self.context.partners.get(position, ()))
@@ -146,7 +146,11 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def reverted_by_user(self) -> frozenset[int]:
         """Positions at which a user reverted edits of any policy."""
-        return frozenset[int]().union(*(self.released(author) for author in self.touched if author != USER))
+        by_user = {entry.reverts for entry in self.log if entry.author == USER}
+        edits = [edit for edit in self.log if edit.id in by_user and edit.author != USER]
+        released = {author: self.released(author) for author in {edit.author for edit in edits}}
+        targets = ((edit.author, target) for edit in edits for target in edit.targets)
+        return frozenset(p for author, target in targets if (p := self.context.find(target)) in released[author])
 
     def size(self, position: int) -> int:
         """Current tokens at a raw position."""
@@ -310,7 +314,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def user_messages(self) -> list[Message]:
-        """The messages with text by the user, also next to tool results."""
+        """The messages with content by the user, also next to tool results."""
         return self.outline("said", lambda length, _: self._user_text_messages())
 
     def _user_text_messages(self) -> list[Message]:

@@ -1,6 +1,6 @@
 """The price of staged edits, and what they break in the cache, before anything is sent.
 
-The inspector shows it for each staged edit, and advice ranks by it. The cache simulator forecasts the next two requests
+The inspector shows it for the staged edits, and advice ranks by it. The cache simulator forecasts the next two requests
 with the edits and without, at up to three moments: now, when the cache expires (if it does), at the next miss. The
 first request pays for what must be written again, the second shows the savings of every later request.
 """

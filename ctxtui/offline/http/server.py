@@ -147,7 +147,7 @@ def _control_error(expected: str, error: Exception) -> web.Response:
 FAULT_HEADER: Final = "x-ctxtui-fault"
 """In a request: its simulated fault (see `parse`), instead of an armed one."""
 MARK_HEADER: Final = "x-ctxtui-offline"
-"""In answers to model calls: ``offline``, or ``simulating MODEL`` under the model's own rules."""
+"""In answers to model calls: ``offline``, or ``simulating MODEL`` for a model with rules of its own."""
 
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 _MAX_SEEN_REQUESTS: Final = 1000

@@ -15,11 +15,13 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import run_confined
 from ctxtui.services.sandbox.confinement import find_confinement
+from ctxtui.store.store import Store
 
 PART_CHARS: Final = 50_000
 """Characters of a long output that one ``recall`` returns."""
 SHOWN_CHARS: Final = 12_000
 """Characters of each end of a long output that the result includes."""
+_OUTPUT: Final = "output-"
 
 
 class AgentCommands:
@@ -100,6 +102,11 @@ class AgentCommands:
         number = 1 + sum(name.endswith(".1") for name in self.outputs)
         parts = [text[at : at + PART_CHARS] for at in range(0, len(text), PART_CHARS)]
         for n, part in enumerate(parts, 1):
-            self.outputs[f"output-{number}.{n}"] = part
-            self._keep(f"output-{number}.{n}", part)
-        return f"output-{number}.1" + (f" to output-{number}.{len(parts)}" if len(parts) > 1 else "")
+            self.outputs[f"{_OUTPUT}{number}.{n}"] = part
+            self._keep(f"{_OUTPUT}{number}.{n}", part)
+        return f"{_OUTPUT}{number}.1" + (f" to {_OUTPUT}{number}.{len(parts)}" if len(parts) > 1 else "")
+
+    def load_outputs(self, store: Store, session: str) -> None:
+        """Load the outputs that an earlier process kept in the stored `session`."""
+        for name in store.artifact_names(session, _OUTPUT):
+            self.outputs[name] = store.artifact(session, name).decode("utf-8", "replace")

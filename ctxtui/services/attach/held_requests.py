@@ -1,6 +1,6 @@
-"""Status of runs of `ctxtui exec`: held requests, holding the next one, deciding on them.
+"""Status of running relays: held requests, holding the next one, deciding on them.
 
-For worker threads: each function asks the runs over loopback.
+For worker threads: each function asks the relays over loopback.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ MORE: Final = "more"
 REFUSAL_TEXT: Final = "the request was refused by the user of ctxtui"
 NEXT_REASON: Final = "you asked for the next request"
 RELEASE_MARGIN_S: Final = 15.0
-"""A request is released so many seconds before its client would give up."""
+"""Seconds before its client gives up at which a request is released, or its first ping sent."""
 DEFAULT_HOLD_S: Final = 120.0
 """Maximum seconds to hold a request whose client does not send its time-out (with pings: `STREAM_HOLD_S`)."""
 STREAM_HOLD_S: Final = 600.0
@@ -64,7 +64,7 @@ REFUSED_COMPACTION_TEXT: Final = "the compaction was refused by the user of ctxt
 
 
 class Decision(NamedTuple):
-    """The decision on a held request: one of `HOWS`, and the user's text for `ANSWER`."""
+    """The decision on a held request: one of `HOWS` or "time is up", and the user's text for `ANSWER`."""
 
     how: str
     text: str = ""
@@ -74,7 +74,7 @@ class Decision(NamedTuple):
 class HeldRequest:
     """A held request, released by itself at `until` (Unix seconds).
 
-    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a streamed answer.
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (no JSON list).
     """
 
     x: str

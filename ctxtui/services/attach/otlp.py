@@ -41,7 +41,7 @@ TIMEOUT_S: Final = 10.0
 MAX_SPANS: Final = 50
 """Maximum spans of one request."""
 MAX_CONTENT_BYTES: Final = 4 << 20
-"""Approximate maximum size of a request whose spans include content."""
+"""Approximate maximum size of a request of several spans that include content."""
 MAX_WAITING_SPANS: Final = 10_000
 """Maximum spans that wait for a collector that does not answer; the oldest are dropped."""
 

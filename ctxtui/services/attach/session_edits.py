@@ -39,7 +39,7 @@ class SessionOverlay(Struct):
         """Apply the edits to a request (JSON bytes, or the arguments of an SDK's ``create``).
 
         Returns it unchanged if no edit concerns it or the provider would refuse the result; `proof` has the details.
-        `url` determines the API if the request itself does not.
+        `url` determines the API; without it the request does.
         """
         raw = request if isinstance(request, bytes) else json.dumps(request).encode()
         curated = curate_request(url or f"https://api.invalid{_path(request)}", raw, self.edits)

@@ -28,7 +28,7 @@ _SPACE: Final = " \t\n\r"
 
 
 class StatusLineChange(NamedTuple):
-    """A change of `file`: its `backup` (None: none), and the `replaced` status line ("": none)."""
+    """A change of `file`: its `backup` (None: none), and the status line that ctxtui's `replaced` ("": none)."""
 
     file: Path
     backup: Path | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -33,7 +34,7 @@ class ChatModel(Struct, frozen=True):
     """The model of a chat.
 
     - `window`: tokens (0: unknown); `origin`: how it is known.
-    - `models`: ids that the endpoint lists, if it was asked.
+    - `models`: ids that the endpoint lists, if it was asked, and their windows in tokens (0: not listed).
     - `why`: the reason for the choice.
     - `most_output`: the limit of an answer in tokens (0: unknown).
     """
@@ -42,7 +43,7 @@ class ChatModel(Struct, frozen=True):
     model: str
     window: int = 0
     origin: str = ""
-    models: tuple[str, ...] = ()
+    models: Mapping[str, int] = {}
     why: str = ""
     most_output: int = 0
 

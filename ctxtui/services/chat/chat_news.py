@@ -26,7 +26,7 @@ class ChatNews(Struct, frozen=True):
 
 
 TOOL_MESSAGE: Final = "told"
-"""The kind of a tool's message to the user, which is not recorded."""
+"""The kind of a message to the user that is not recorded."""
 Tell = Callable[[ChatNews], None]
 Judge = Callable[[Draft], Awaitable[str]]
 """Returns the reason to hold a drafted request ("": send it)."""

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import usable_tokens
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config, Origin
@@ -36,12 +36,13 @@ REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Return `chat_model` with its window.
 
-    It is the user's, the reported one, the model table's, or an assumed one. Raises `BadConfig` if the user's window is
-    larger than the model's, or the user's ``answer_tokens`` leave no room.
+    It is the user's, the reported or listed one, the model table's, or an assumed one. Raises `BadConfig` if the user's
+    window is larger than the model's, or the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
-    reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
-    available = reported or model_table().card(chat_model.model).window or 0
+    is_known = chat_model.window > 0 and chat_model.origin != ASSUMED_ORIGIN
+    listed = chat_model.models.get(chat_model.model, 0)
+    available = (chat_model.window if is_known else listed) or model_table().card(chat_model.model).window or 0
     name, requested = find_size(chat_model.model, settings.context_sizes)
     if requested:
         setting = window_setting(name, settings)
@@ -62,7 +63,13 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
         )
     if not available and chat_model.endpoint.local and not chat_model.is_offline:
         return replace(chat_model, window=ASSUMED_WINDOW, origin=ASSUMED_ORIGIN)
-    return replace(chat_model, window=available, origin=chat_model.origin or ("model table" if available else ""))
+    origin = chat_model.origin if is_known else chat_model.endpoint.name if listed else ""
+    return replace(chat_model, window=available, origin=origin or ("model table" if available else ""))
+
+
+def change_model(chat_model: ChatModel, model: str, config: Config) -> ChatModel:
+    """Return another `model` of the same endpoint. Raises what `with_window` raises."""
+    return with_window(replace(chat_model, model=model, window=0, origin="", most_output=0), config)
 
 
 def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
@@ -70,7 +77,7 @@ def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
     card = model_table().card(chat_model.model)
     user_tokens = find_size(card.id, settings.usable_contexts)[1]
     window = chat_model.window or card.window or 0
-    return window_of_size(window, settings.usable_share, user_tokens=user_tokens).usable
+    return usable_tokens(window, settings.usable_share, user_tokens)
 
 
 def _source_text(origin: Origin | None) -> str:

@@ -35,7 +35,7 @@ from ctxtui.services.agent_tools.agent_tools import AgentTools, ExternalContent,
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews, Judge, Tell, no_rule
 from ctxtui.services.chat.context_files import ContextFiles
-from ctxtui.services.chat.context_window import learn_window, with_window
+from ctxtui.services.chat.context_window import change_model, learn_window
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation
 from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
@@ -56,8 +56,10 @@ from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, end_hosting
 from ctxtui.store.rows import Price
 from ctxtui.store.sessions.in_flight import abandoned_events
+from ctxtui.store.store import Store
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
+from ctxtui.views.text import numbers
 from ctxtui.wire.speech import Attachment
 
 
@@ -215,6 +217,9 @@ class Host:
             )
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
+            if self.tools is not None:
+                with Store.open(database(self.config.settings.data_dir), readonly=True) as store:
+                    self.tools.commands.load_outputs(store, continuation.stored)
             if dialect_ == dialect:
                 return self.own.add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
             history = tuple(item for item in session.tree.items(conversation.head) if item.place.section == "messages")
@@ -276,7 +281,7 @@ class Host:
             self.tell(ChatNews(None, (TipMoved(MAIN, conversation.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
-        """Offer the tools of an MCP server from the next request on, or stop it; return a message.
+        """Offer the tools of an MCP server from the next request on, or no longer; return a message.
 
         The server is started if need be; a project's server is allowed from now on. Raises `ServerFailed`, `NotFound`,
         and `CtxtuiError` while a turn runs.
@@ -290,8 +295,10 @@ class Host:
             await tools.servers.turn_on(server)
         else:
             tools.servers.turn_off(server)
-        count = len(tools.servers.connection(server).tools)
-        message = f"the model is offered {count:,} tools of the MCP server {server}" + ("" if on else " no longer")
+        count = len(tools.definitions_with({server})) - len(tools.definitions_with(()))
+        message = f"the model is offered {numbers.many(count, 'tool')} of the MCP server {server}" + (
+            "" if on else " no longer"
+        )
         self.switch_to(with_tools(runner.conversation, tools.definitions), message)
         return message
 
@@ -344,8 +351,7 @@ class Host:
         if self.runner.state.is_running:
             raise CtxtuiError("the model cannot be changed during a turn", way_out="end it with esc, or wait")
         old = self.chat_model.model
-        new_model = replace(self.chat_model, model=model, window=0, origin="", most_output=0)
-        self._set_model(with_window(new_model, self.config))
+        self._set_model(change_model(self.chat_model, model, self.config))
         self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
 
     def _set_model(self, chat_model: ChatModel) -> None:

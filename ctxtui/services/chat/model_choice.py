@@ -87,7 +87,7 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:
-    """The model of a new chat by settings and the keys in `env`; no server is asked."""
+    """The model to count for if none is named, by settings and keys in `env`; no server is asked."""
     provider = settings.provider.partition("-")[0]
     names = [provider] if provider in KEYS else [name for name in KEYS if env.get(KEYS[name])]
     return settings.model or DEFAULT_MODELS[next(iter(names), "anthropic")]
@@ -185,7 +185,7 @@ async def _choose_compatible(
     if server is not None and server.models:
         return _model_on_server(endpoint, server.models, model, f"{kind} at {shown}{note}")
     if not model:
-        raise NotFound(f"{shown} does not list its models", way_out="name one with --model")
+        raise NotFound(f"the models of {shown} are not known", way_out="name one with --model")
     return ChatModel(endpoint, model, why=f"server at {shown}{note}")
 
 
@@ -203,14 +203,8 @@ def _choose_of_server(server: LocalServer, model: str) -> ChatModel:
 
 
 def _model_on_server(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> ChatModel:
-    chosen = next((served for served in models if served.id == model), None) or (
-        models[0] if models and not model else None
-    )
-    names = tuple(served.id for served in models)
-    if chosen is None:
-        return ChatModel(endpoint, model, models=names, why=why)
-    window = chosen.window or chosen.maximum
-    return ChatModel(endpoint, chosen.id, window=window, origin=endpoint.name if window else "", models=names, why=why)
+    windows = {served.id: served.window or served.maximum for served in models}
+    return ChatModel(endpoint, model or models[0].id, models=windows, why=why)
 
 
 async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
@@ -250,7 +244,7 @@ def _choose_offline(model: str) -> ChatModel:
 async def add_listed_details(chat_model: ChatModel, client: SdkClient, config: Config) -> ChatModel:
     """Add details from the provider's model list, if it answers.
 
-    They are the ids, and for Anthropic and Google the window and the answer limit. Raises what `with_window` raises.
+    They are the ids, and for Anthropic and Google the windows and the answer limit. Raises what `with_window` raises.
     """
     try:
         response = await client.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -258,12 +252,13 @@ async def add_listed_details(chat_model: ChatModel, client: SdkClient, config: C
         return chat_model
     data = response.get("data", response.get("models")) if isinstance(response, dict) else None
     entries = [_normalize_entry(e) for e in data if isinstance(e, dict)] if isinstance(data, list) else []
-    ids = tuple(id_ for entry in entries if isinstance(id_ := entry.get("id"), str))
-    entry_of_model = next((entry for entry in entries if entry.get("id") == chat_model.model), {})
-    window, output = (as_count(entry_of_model.get(key)) for key in ("max_input_tokens", "max_tokens"))
-    if window:
-        chat_model = with_window(replace(chat_model, window=window, origin=chat_model.endpoint.name), config)
-    return replace(chat_model, models=ids or chat_model.models, most_output=output)
+    by_id = {id_: entry for entry in entries if isinstance(id_ := entry.get("id"), str)}
+    windows = {id_: as_count(entry.get("max_input_tokens")) for id_, entry in by_id.items()}
+    output = as_count(by_id.get(chat_model.model, {}).get("max_tokens"))
+    chat_model = replace(chat_model, models=windows or chat_model.models, most_output=output)
+    if not windows.get(chat_model.model):
+        return chat_model
+    return with_window(replace(chat_model, window=0, origin=""), config)
 
 
 def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
@@ -341,7 +336,7 @@ def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float
 def _make_offer(
     name: str, chat_model: ChatModel, table_models: dict[str, int], table: PriceTable, *, listed: bool
 ) -> ModelOffer:
-    own_window = chat_model.window if name == chat_model.model else 0
+    own_window = chat_model.window if name == chat_model.model else chat_model.models.get(name, 0)
     window = own_window or model_table().card(name).window or table_models.get(name, 0)
     rates = None if chat_model.endpoint.local else find_rates(name, chat_model.endpoint.name, table=table)
     if rates is None:

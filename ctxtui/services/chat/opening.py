@@ -26,10 +26,10 @@ SYSTEM: Final = (
 )
 
 
-def tool_definitions(settings: Settings, own: Sequence[Tool] = ()) -> tuple[Json, ...]:
-    """The tool definitions of a new chat in Anthropic's form, including this chat's `own` tools."""
+def tool_definitions(settings: Settings, memory: Sequence[Tool] = ()) -> tuple[Json, ...]:
+    """The definitions of ctxtui's tools in Anthropic's form, with the chat's `memory` tools."""
     command_tool = make_command_tool(shell=settings.command_shell)
-    return tuple(tool.definition() for tool in (*TOOLS, *own, make_recall(dict), command_tool))
+    return tuple(tool.definition() for tool in (*TOOLS, *memory, make_recall(dict), command_tool))
 
 
 class CustomParts(Struct):

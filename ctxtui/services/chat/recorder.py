@@ -107,7 +107,7 @@ class ChatRecorder:
         return json.dumps({"text": text, "keep": tree[same].depth, "items": items})
 
     def store_slot(self, kind: str, text: str) -> None:
-        """Store the current `text` of a kind (queue, draft), replacing the earlier one."""
+        """Store the current `text` of a kind (queue, draft, opened), replacing the earlier one."""
         self._put_in_flight(kind, text)
 
     def record_move(self, head: int, blocks: int) -> list[Event]:

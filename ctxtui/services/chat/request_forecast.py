@@ -36,17 +36,15 @@ MAX_REPLAYED_CALLS: Final = 20
 
 
 class RequestForecast(Struct, frozen=True):
-    """Forecast of the next request: its input tokens, and their price.
+    """Forecast of the next request.
 
-    - `usd`: the price; None: unknown.
+    - `total`: its input tokens; `read`: those from the cache; `usd`: their price (None: unknown).
     - `miss`: why it will read at most half of the thread's previous request from the cache; "": there is no miss.
     - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 
     total: int
     read: int
-    written: int
-    fresh: int
     usd: float | None
     miss: str = ""
     answer_usd: float = 0.0
@@ -104,7 +102,7 @@ class RequestForecaster:
         # Outside of the lock: the first price waits for a process to start.
         cost = self._price_usage(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
-        return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
+        return RequestForecast(outcome.total, outcome.read, usd, miss, answer)
 
     def _make_prompt(self, request: Request, thread: str) -> CachedPrompt | None:
         beyond = self._beyond.get(thread, 0)

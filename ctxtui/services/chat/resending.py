@@ -42,7 +42,7 @@ from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.wire.request import ANSWER_LIMITS, Request, with_answer_limit
 
 DEFAULT_ANSWER_LIMIT: Final = 1_024
-"""Default limit of an answer in tokens; higher if the recorded one was longer or the model thinks."""
+"""Default limit of an answer in tokens; raised to twice the recorded answer, and if the model thinks."""
 _OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
 _DROPPED: Final = frozenset(
     {"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id", "conversation"}
@@ -75,7 +75,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 class VariantSpec(Struct, frozen=True, kw_only=True):
     """A way to send calls again.
 
-    It changes the `model`, applies policies (`steps`), or omits the block with the digest `without`.
+    It changes the `model`, applies policies (`steps`), or clears the block with the digest `without`.
     """
 
     name: str
@@ -88,7 +88,7 @@ UNCHANGED_VARIANT: Final = VariantSpec(name=UNCHANGED)
 
 
 class OmittableBlock(Struct, frozen=True, kw_only=True):
-    """A block that a variant may leave out."""
+    """A block that a variant may clear."""
 
     digest: str
     name: str
@@ -122,19 +122,19 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
-    """List a conversation's `count` heaviest blocks to omit.
+    """List a conversation's `count` heaviest blocks to clear.
 
-    Tool calls, thinking and the user's last text are excluded.
+    System texts, tool calls, thinking and the user's last text are excluded.
     """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
-    last_text = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
+    user_texts = [tree[node].block.digest for node in nodes if tree[node].category == INDEX["user"]]
     excluded = frozenset({INDEX["system"], INDEX["tools"], INDEX["tool_call"], INDEX["thinking"]})
     blocks: dict[str, OmittableBlock] = {}
-    for position, node in enumerate(nodes):
+    for node in nodes:
         entry = tree[node]
         if (
-            position == last_text
+            entry.block.digest in user_texts[-1:]
             or entry.block.kind == HEADER
             or entry.place.section != "messages"
             or entry.category in excluded

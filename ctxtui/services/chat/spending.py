@@ -118,11 +118,8 @@ class Spending:
             self._freed.set()
             self._freed = asyncio.Event()
 
-    def retry_refusal(self, thread: str) -> str:
-        """The reason not to send an interrupted request again ("": send it).
-
-        Its reservation remains.
-        """
+    def retry_refusal(self) -> str:
+        """The reason not to send an interrupted request again ("": send it), with its reservation counted."""
         spent = self.usd + self._unreported + sum(self._reserved.values())
         if self.budget is None or spent <= self.budget:
             return ""

@@ -50,7 +50,7 @@ class Config(Struct, frozen=True):
     """Project files that were ignored."""
 
     def from_project(self, name: str) -> bool:
-        """Whether a project's file sets `name`, a setting or a table's entry (``table.entry``)."""
+        """Whether the value of a setting or a table's entry (``table.entry``) is from a project's file."""
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:

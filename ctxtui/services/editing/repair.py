@@ -14,7 +14,7 @@ from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, from_error
 from ctxtui.curation.legality.repair import Repair, repair, strip_thinking
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.editing.session_end import next_head
-from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.models import ModelTable
 
 
 class Diagnosis(Struct, frozen=True):
@@ -30,12 +30,13 @@ class Diagnosis(Struct, frozen=True):
     too_long: bool = False
 
 
-def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
+def diagnose(session: Session, models: ModelTable, *, thread: str = "", error: str = "") -> Diagnosis:
     """Find the faults of a thread's next request, and the one that `error` names.
 
     `error` is the provider's message; "": the recording's last error. `thread` is "" for the main one.
     """
     chosen = choose_call(session, thread)
+    card = models.card(chosen.call.model or session.model)
     error = error or refusal(session, chosen.thread)
     context = Context.of_call(session.tree, chosen.call, next_head(session, chosen))
     rules = rules_for(context.dialect, card)

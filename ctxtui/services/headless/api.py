@@ -60,9 +60,9 @@ def agent_run(
     - `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults.
     - `session`: id of a session to continue.
     - `cwd`: the folder in which the agent works.
-    - `system`: the system prompt or its parts. Put changing parts last; `HeadlessRun.instruct` changes them.
+    - `system`: the prompt of a new session, or its parts, changing ones last; `HeadlessRun.instruct` changes them.
     - `tools`: offered in addition to ctxtui's.
-    - `policies`: names, with settings or without, or profile files; `own_policies` may be named too.
+    - `policies`: names, with settings or without, or profile files; `own_policies`: further ones that it may name.
     - `allow`: names or patterns of tools that need no permission.
     - `rounds`: maximum number of requests for each message (0: no limit; None: the setting `max_rounds`).
     - `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit). None:

@@ -49,6 +49,7 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import plain
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 from ctxtui.wire.speech import user_message
+from ctxtui.wire.translate.turns import SYSTEM
 
 Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
@@ -221,7 +222,7 @@ class HeadlessRun:
             self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {hint}")
 
     def _allowed_tools(self) -> frozenset[str]:
-        """The tools that need no permission. Raises `NotFound` for a pattern that matches none."""
+        """The tools that `options.allow` matches. Raises `NotFound` for a pattern that matches none."""
         names = self._host.tool_names
         for pattern in self._options.allow:
             if not any(fnmatchcase(name, pattern) for name in names):
@@ -238,7 +239,7 @@ class HeadlessRun:
             for line in _report_lines(await report_progress(finding, progress, self._say)):
                 self._say(line)
         else:
-            self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")
+            self._say(f"warning: the window of {host.chat_model.model} is not known: only limits in tokens are checked")
         if self._steps:
             self._say(f"policies: {', '.join(map(step_line, self._steps))}")
 
@@ -257,8 +258,9 @@ class HeadlessRun:
         )
         messages, tokens = len(context.messages), forecast.total if forecast is not None else None
         self._report_trims(MAIN)
-        # The policies leave the message with the memory alone.
-        self._report_widened(messages - (runner.conversation.memory is not None))
+        # The policies count neither system messages nor the message with the memory.
+        system = sum(message.role in SYSTEM for message in context.messages)
+        self._report_widened(messages - system - (runner.conversation.memory is not None))
         self._say(round_line(rounds + 1, max_rounds, messages, tokens))
         level = self._report_level(tokens or 0)
         await asyncio.to_thread(self._store_edits)
@@ -317,7 +319,9 @@ class HeadlessRun:
                 settings = step.policy.settings(step.settings)
                 window = settings["n"] + settings["keep_first"] + settings["slack"]
                 if messages > window:
-                    self._say(f"the window of {window} messages is widened to {messages}: a call stays with its result")
+                    self._say(
+                        f"the window of {window} messages is widened to {messages}: calls keep their results, pins stay"
+                    )
 
     def _store_edits(self) -> None:
         """Store the edits; for a worker thread. A failure is reported, and retried at the next call."""
@@ -379,7 +383,7 @@ class HeadlessRun:
                 self._say(text)
             case progress.DraftHeld(reason):
                 self._end_turn(reason)
-            case progress.RetryWaits() if why := self._spending.retry_refusal(MAIN):
+            case progress.RetryWaits() if why := self._spending.retry_refusal():
                 self._stop = Outcome.BUDGET, why
                 self._end_turn(why)
             case progress.TurnEnded():

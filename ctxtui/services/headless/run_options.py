@@ -100,9 +100,9 @@ class RunResult(Struct, frozen=True, kw_only=True):
     - `rounds`: number of answered requests of the main thread; `most`: the limit for each message (0: none).
     - `messages`: number of messages of the last request and its answer. `slid`: a sliding window removed some.
     - `estimated`: tokens of these: the forecast of the request plus the reported answer.
-    - `edits`: number of edits of each policy in the session, by name.
-    - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a call has no known
-      price; `least` is the known part.
+    - `edits`: number of edits of each policy of the run, by name; in a continued session, earlier ones too.
+    - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a part of it is not
+      known; `least` is the known part.
     """
 
     text: str

@@ -59,7 +59,7 @@ def trim_lines(new: Iterable[Edit]) -> list[str]:
 
 
 class RunEdits:
-    """The edits of all threads of `session`."""
+    """The edits of the threads of `session` that a run uses."""
 
     def __init__(self, session: Session, settings: Settings) -> None:
         self._edits = SessionEdits(Loaded(session, session.about.id), settings)
@@ -82,7 +82,7 @@ class RunEdits:
         return trim_lines(new)
 
     def by_policy(self) -> dict[str, int]:
-        """Count the edits of each policy in all threads."""
+        """Count the edits of each policy in these threads, those of earlier runs too."""
         log = [edit for thread in self._threads.values() for edit in thread.log]
         return dict(Counter(edit.author for edit in log if edit.author != USER and edit.kind != APPLY and edit.targets))
 

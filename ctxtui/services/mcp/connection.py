@@ -22,6 +22,7 @@ from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
     OfferedTool,
+    convert_part,
     convert_prompts,
     convert_resources,
     convert_tools,
@@ -179,7 +180,7 @@ class ServerConnection:
         """Read the text of a prompt with its arguments filled in. Raises `ServerFailed`."""
         client = await self._ready_client()
         prompt = await self._await_answer(client.get_prompt(name, arguments))
-        return "\n\n".join(str(getattr(message.content, "text", "")) for message in prompt.messages)
+        return "\n\n".join(convert_part(message.content) for message in prompt.messages)
 
     def log_text(self) -> str:
         """Read the end of the server's log: its standard error, and lines of ctxtui's own."""
@@ -229,7 +230,7 @@ class ServerConnection:
         self.state, self.error = state, why
 
     async def _run_server(self) -> None:
-        """Run the server until it ends. The SDK's client must be entered and left in the same task."""
+        """Start the server; stop it on `_end`. The SDK's client must be entered and left in the same task."""
         failure, timeout = "", min(max(START_TIMEOUT, self.server.timeout), MAX_START)
         try:
             async with AsyncExitStack() as stack:
@@ -247,8 +248,7 @@ class ServerConnection:
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            seconds = time.monotonic() - self._started
-            failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._log_suffix()}"
+            failure = f"{self.awaited} did not come in {self.seconds_since_start:.0f} seconds{self._log_suffix()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
             failure = self._sign_in_error or f"{_error_message(error)}{self._log_suffix()}"
         finally:

@@ -100,7 +100,7 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
     images: list[ResultImage] = []
     for part in result.content:
         if getattr(part, "type", "") != "image":
-            parts.append(_convert_part(part))
+            parts.append(convert_part(part))
             continue
         image, description = _convert_image(str(getattr(part, "data", "")), sees=sees)
         images += [image] if image is not None else []
@@ -127,7 +127,7 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
     return ResultImage(f"image/{file.size.format}", data), description
 
 
-def _convert_part(part: object) -> str:
+def convert_part(part: object) -> str:
     kind = getattr(part, "type", "")
     if kind == "text":
         return str(getattr(part, "text", ""))

@@ -24,7 +24,7 @@ _QUIET_ENV: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": 
 class CommandResult(Struct, frozen=True):
     """The result of a program.
 
-    - `code`: its exit code; negative: the signal that ended it.
+    - `code`: its exit code; for a signal that ended it, its negative number, or 128 more of a confined program.
     - `left_out`: bytes of output cut from the middle.
     - `late`: it was stopped at the time limit.
     - `notes`: sentences about changes that were refused, or a repository that could not be copied.

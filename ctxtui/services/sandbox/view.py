@@ -1,6 +1,6 @@
-"""The part of the machine that a confined program sees, as an allow list of paths.
+"""The part of the machine that a confined program sees.
 
-It becomes bubblewrap's options, which the script `inside` also takes, or a profile for sandbox-exec.
+As bubblewrap's options, which `inside` takes too, it is an allow list of paths; a profile of sandbox-exec hides some.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class View(Struct, frozen=True, kw_only=True):
         return [*options, "--remount-ro", "/"]
 
     def profile(self, *, network: bool) -> str:
-        """A profile for sandbox-exec; the last matching rule wins."""
+        """A profile for sandbox-exec; the last matching rule wins. `fresh` and `hidden` cannot be read."""
         written = [self.root, *(source for source, _, writable in self.mounts if writable)]
         read = [*written, *self.readable, *(source for source, _, _ in self.mounts)]
         above = sorted({folder for path in read for folder in path.parents})

@@ -106,6 +106,11 @@ def put_artifact(conn: sqlite3.Connection, id_: str, name: str, data: bytes, now
         )
 
 
+def list_artifacts(conn: sqlite3.Connection, id_: str, prefix: str) -> list[str]:
+    rows = conn.execute("SELECT name FROM artifacts WHERE session = ? ORDER BY key", (find_exact(conn, id_),))
+    return [name for row in rows if (name := py_text(row[0])).startswith(prefix)]
+
+
 def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
     key = find_exact(conn, id_)
     row = conn.execute(

@@ -17,7 +17,7 @@ from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.read import read_session
 
 CONTEXT_EVENTS: Final = ("opened", "said", "context", "results", "back")
-"""Kinds of pending events that begin or extend a context."""
+"""Kinds of pending events that begin or change a context."""
 State = tuple[object, ...]
 
 

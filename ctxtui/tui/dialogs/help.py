@@ -38,7 +38,7 @@ MOVING: Final = (
     (
         "g g  G",
         "first row, last row",
-        "Go to the first or last row of this pane or list; also `ctrl+home`, `ctrl+end`.",
+        "Go to the first or last row; also `ctrl+home`, `ctrl+end`.",
     ),
 )
 """Keys of every pane and list: keys, name, help."""

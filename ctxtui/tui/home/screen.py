@@ -104,7 +104,7 @@ class FindText(Command):
 
 
 class ShowToolLedger(Command):
-    """List the tools of all sessions by server, and whether to keep, defer or drop each.
+    """List the tools of MCP servers, or all tools, and whether to keep, defer or drop each.
 
     Each has the tokens of its definition, what they cost, and how often it was called.
     """

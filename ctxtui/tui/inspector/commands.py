@@ -306,7 +306,7 @@ class ShowAll(Command):
 
 
 class ShowTips(Command):
-    """Show the six tips of the first session: what the panes show, and their keys."""
+    """Show the tips of the first session: what the panes show, and their keys."""
 
     name, action, group = "tips: what the panes show", "tips", "general"
 

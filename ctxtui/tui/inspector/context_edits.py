@@ -321,7 +321,7 @@ class ContextEdits:
     def stage(self, edits: Sequence[Edit], left: int = 0, why: str = "") -> Sequence[Edit]:
         """Stage `edits` as one action and report the gain; return those that were accepted.
 
-        Refused edits are withdrawn with a reason, and so are accepted ones once it is counted that they free nothing.
+        Refused edits are withdrawn with a reason, and needless ones once they are counted (`EditAnswers.staged`).
         `left` other blocks stay unchanged because of `why`.
         """
         scene, overlay, area = self._state.panels.scene, self.overlay, self.staging_area

@@ -1,7 +1,4 @@
-"""Messages of editing keys, shown once their figures are counted.
-
-Edits without effect are withdrawn.
-"""
+"""Messages of editing keys, completed once their figures are counted."""
 
 from __future__ import annotations
 
@@ -120,9 +117,10 @@ class EditAnswers:
         left: int = 0,
         why: str = "",
     ) -> None:
-        """Report what was staged, compared to `before`. Edits that free nothing are withdrawn.
+        """Report what was staged, compared to `before`.
 
-        `changed` is called then. `left` blocks stay unchanged because of `why`.
+        Needless edits (`edit_answers.StagedEdits.is_needless`) are withdrawn, unless another message came before they
+        were counted; `changed` is called then. `left` blocks stay unchanged because of `why`.
         """
         ids = {edit.id for edit in edits}
 

@@ -72,10 +72,7 @@ class CallBefore(Command):
 
 
 class BetterSummary(Command):
-    """Go to the call before and stage a better summary.
-
-    It is the client's, plus files and decisions that it lost.
-    """
+    """Go to the call before and stage a better summary: the client's, plus what it lost."""
 
     name, keys, label, short_label, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(SUMMARIZE))

@@ -47,7 +47,7 @@ class KeepFact(Command):
 
 
 class BetterHeldSummary(Command):
-    """Add to the summary all files and decisions that it loses."""
+    """Add to the summary the files and decisions that it loses."""
 
     name, keys, label, short_label = "better summary", ("ctrl+s",), "better summary", "better"
     group = "held compaction"

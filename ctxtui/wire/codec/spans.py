@@ -83,10 +83,8 @@ def _read_long(text: str, at: int) -> Value:
         except ValueError:
             continue
     if text[at] == "{":
-        found_members = list(members(text, at))
-        return Value(
-            {m.key: m.value for m in found_members}, at, close(text, found_members[-1].end if found_members else at + 1)
-        )
+        inner = list(members(text, at))
+        return Value({m.key: m.value for m in inner}, at, close(text, inner[-1].end if inner else at + 1))
     items = list(elements(text, at))
     return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
 

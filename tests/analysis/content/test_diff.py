@@ -19,6 +19,8 @@ from ctxtui.core.block_content import SCHEMA_MEMBERS
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.wire.grammar import OLLAMA
+from ctxtui.wire.registry import DIALECTS
 from tests.cases.sessions import Story, book_of, every_category, thinking, use
 
 KIND = {"function": "tool_call"}
@@ -94,6 +96,18 @@ def test_the_same_words_in_another_dialect_are_the_same() -> None:
         ).user("so?").call("done")
     for other in (messages, responses):
         assert told(compare_contexts(side(chat), side(other))) == []
+
+
+def test_an_image_whose_type_only_one_dialect_names_is_the_same() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    typed = blocks.from_part({"type": "image", "source": source})
+    tree, keys = Tree(), []
+    for items in (
+        [Item(typed, Place("messages", "user"))],
+        DIALECTS[OLLAMA].decode_request(b'{"messages":[{"role":"user","images":["aGk="]}]}', None).items,
+    ):
+        keys.append(neutral_key(tree[tree.extend(ROOT, items)]))
+    assert keys[0] == keys[1]
 
 
 def test_another_id_for_the_same_call_is_a_respelling_and_another_result_a_change() -> None:

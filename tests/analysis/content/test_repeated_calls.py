@@ -41,12 +41,17 @@ def _call(n: int, name: str, answer: str, dialect: str) -> list[Item]:
             *_message("assistant", blocks.from_part(use), dialect),
             *_message("user", blocks.from_part(result), dialect),
         ]
+    if dialect == "google":
+        called = blocks.make("function_call", {"functionCall": {"id": f"g{n}", "name": name, "args": {"x": 1}}})
+        response = {"id": f"g{n}", "name": name, "response": {"output": answer}}
+        answered = blocks.make("function_response", {"functionResponse": response})
+        return [*_message("model", called, dialect), *_message("user", answered, dialect)]
     call = {"type": "function_call", "call_id": f"c{n}", "id": f"fc_{n}", "name": name, "arguments": '{"x":1}'}
     output = {"type": "function_call_output", "call_id": f"c{n}", "output": answer}
     return [Item(blocks.from_part(part), Place("messages", role)) for part, role in ((call, "assistant"), (output, ""))]
 
 
-@pytest.mark.parametrize("dialect", ["anthropic", "responses"])
+@pytest.mark.parametrize("dialect", ["anthropic", "responses", "google"])
 @pytest.mark.parametrize(
     ("story", "loops"),
     [

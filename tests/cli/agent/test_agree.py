@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.transcripts.formats.ctxtui import write
@@ -47,6 +48,18 @@ def test_what_the_model_misses_ranks_first(ctxtui: Run, recording: Path, server:
     assert "16 requests to" in ran.err and told["unchanged_by"] == ["strip_images"]
     again = ctxtui("agree", recording, *given, "--json").json
     assert (again["variants"], again["left_out"]) == (told["variants"], told["left_out"])
+
+
+def test_after_a_change_of_model_only_its_own_calls_are_sent_again(
+    ctxtui: Run, server: tuple[Server, str], tmp_path: Path
+) -> None:
+    changed = session()
+    for call in list(changed.calls.values())[:2]:
+        changed.calls[call.id] = replace(call, model="claude-haiku-4-5")
+    path = tmp_path / "changed.ctxtui.jsonl"
+    path.write_bytes(write(changed))
+    told = ctxtui("agree", path, "-n", "99", "--budget-usd", "10", "--base-url", server[1], "--json").json
+    assert told["calls"][0] == 3
 
 
 def test_for_people(ctxtui: Run, recording: Path, server: tuple[Server, str]) -> None:

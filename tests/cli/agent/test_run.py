@@ -127,6 +127,15 @@ def test_the_rounds_end_and_so_does_the_money(ctxtui: Run, where: tuple[str, ...
     assert ran.code == 7 and "budget: $0.0000 spent" in ran.err and not posted
 
 
+def test_a_system_message_does_not_widen_the_window(ctxtui: Run, home: Path) -> None:
+    Path("a.txt").write_text("xyzzy")
+    with offline(Server(local=LocalServer("lm studio", (LocalModel(window=16_384),)))) as running:
+        limits = ("--max-context-messages", "5", "--max-rounds", "4")
+        ran = ctxtui("run", TASK, "--base-url", running.openai_url, *limits)
+    # The system message, and five.
+    assert "round 4/4: 6 messages" in ran.err and "widened" not in ran.err
+
+
 def test_a_run_that_ends_at_a_limit_counts_only_what_was_sent(ctxtui: Run, where: tuple[str, ...]) -> None:
     ran = ctxtui("run", TASK, *where, "--max-rounds", "1", "--json").json["metadata"]
     assert ran["outcome"] == "rounds used up" and ran["final_message_count"] == 2

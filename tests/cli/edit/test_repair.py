@@ -12,6 +12,8 @@ import pytest
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import table_for
+from ctxtui.services.editing.repair import diagnose
 from ctxtui.services.recordings.open import load
 from ctxtui.views.home.columns import row
 from tests.cases.summaries import summarise
@@ -117,6 +119,17 @@ def test_the_error_that_a_recording_ends_with_is_taken_by_itself(ctxtui: Run, ho
     assert refusal(load(recording).session) == text
     shown = row(summarise(recording, Settings()), 100, 0.0)
     assert "✗ " in "".join(span.text for span in shown)
+
+
+def test_the_rules_are_those_of_the_last_calls_model(tmp_path: Path) -> None:
+    path = tmp_path / "changed.jsonl"
+    talk = [{"role": role, "content": "hi"} for role in ("user", "assistant", "user", "assistant", "user")]
+    models = {1: "claude-opus-4-5", 3: "claude-opus-4-5", 5: "claude-opus-5-5"}
+    bodies = [{"model": model, "max_tokens": 9, "messages": talk[:n]} for n, model in models.items()]
+    path.write_text("".join(json.dumps(body) + "\n" for body in bodies), encoding="utf-8")
+    session = load(path).session
+    assert session.model == "claude-opus-4-5"
+    assert diagnose(session, table_for(Settings())).rules.binds_thinking
 
 
 def test_a_sound_session_needs_nothing(ctxtui: Run, home: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.edit import REVERT, Edit, Target, make
+from ctxtui.core.edit import REVERT, USER, Edit, Target, make
 from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, EXTERNALIZE, PIN, STRIP, SUMMARIZE, TRUNCATE
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
@@ -231,6 +231,14 @@ def test_what_a_user_took_back_is_found_by_no_other_policy() -> None:
     find = policy_context.context.find
     taken = {find(target) for one in made for target in one.targets}
     assert not taken & {find(target) for one in again for target in one.targets}
+
+
+@pytest.mark.parametrize(("author", "expected"), [(USER, {1}), ("agent", set())])
+def test_only_the_users_own_reverts_keep_policies_away(author: str, expected: set[int]) -> None:
+    context, _ = context_of(long_run(1), "anthropic")
+    edit = make(EXTERNALIZE, context.targets([1]), {"name": "x"}, author="agent")
+    log = (edit, Edit("r", REVERT, author=author, reverts=edit.id))
+    assert policy_context_of(context, log=log).reverted_by_user == expected
 
 
 def test_plug_ins_are_searched_too() -> None:

@@ -255,6 +255,20 @@ async def test_a_chat_goes_on_where_it_was(tmp_path: Path) -> None:
         assert [m["content"][0]["text"] for m in json.loads(server.bodies[2])["messages"]] == ["one", "first", "other"]
 
 
+async def test_long_outputs_of_an_earlier_process_can_be_recalled_and_are_not_replaced(tmp_path: Path) -> None:
+    recall = answer("m2", {**use("t1", "recall"), "input": {"name": "output-1.1"}})
+    async with provider([answer("m1", text("hi")), recall, answer("m3", text("seen"))]) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("hoi")
+            id_ = made.host.session.about.id
+        with Store.open(database(tmp_path)) as store:
+            store.put_artifact(id_, "output-1.1", b"all of it")
+        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+            await made.say("what was it?")
+            assert made.host.tools is not None and made.host.tools.commands._store_output("more") == "output-2.1"
+        assert "all of it" in json.dumps(json.loads(server.bodies[2])["messages"][-1])
+
+
 async def test_what_waited_and_was_said_is_not_said_again(tmp_path: Path) -> None:
     script = [hanging(PART[:600]), answer("m2", text("two")), answer("m3", text("three"))]
     async with provider(script) as server:

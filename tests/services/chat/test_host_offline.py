@@ -80,6 +80,16 @@ async def test_local_servers(tmp_path: Path, kind: str) -> None:
         assert b"xyzzy" in answers
 
 
+async def test_another_model_of_a_local_server_has_the_window_that_the_server_reports(tmp_path: Path) -> None:
+    models = (LocalModel("small", window=8192), LocalModel("large", window=32_768))
+    with offline(Server(local=LocalServer("lm studio", models))) as running:
+        host = Host(ModelChoice("", "small", running.openai_url), config(tmp_path), desk(tmp_path))
+        await held(host, "read a.txt")
+        host.change_model("large")
+        model = host.chat_model
+    assert model is not None and (model.model, model.window, model.origin) == ("large", 32_768, "lm studio")
+
+
 async def editable(running: RunningProvider, tmp_path: Path) -> tuple[Chat, ThreadEdits]:
     """A chat that has read a file, and its edits."""
     host = Host(ModelChoice("anthropic", "offline", running.url), config(tmp_path), desk(tmp_path))

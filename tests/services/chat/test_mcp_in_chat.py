@@ -45,6 +45,13 @@ def results(server: Served, request: int) -> list[Any]:
     return list(json.loads(server.bodies[request])["messages"][-1]["content"])
 
 
+async def test_a_servers_tools_are_counted_as_far_as_the_setting_offers_them(tmp_path: Path) -> None:
+    async with chatting(tmp_path, [], tools="mcp__small__picture") as (made, _, _):
+        off, on = [await made.host.offer_server("small", on) for on in (False, True)]
+        assert made.host.tool_names == ("mcp__small__picture",)
+    assert on == "the model is offered 1 tool of the MCP server small" and off == f"{on} no longer"
+
+
 async def test_an_image_is_sent_as_an_image(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "mcp__small__picture")), answer("m2", text("black"))]
     async with chatting(tmp_path, script, mcp_images="on") as (made, server, _):

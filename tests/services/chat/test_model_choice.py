@@ -257,7 +257,10 @@ async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -
         line = SdkClient(Endpoint("anthropic", "anthropic", server.root, "k"))
         found = await add_listed_details(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
         await line.close()
-    assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
+    assert (found.window, found.origin) == (300_000, "anthropic") and found.models == {
+        "claude-x": 300_000,
+        "claude-y": 0,
+    }
     assert params_for(found, Settings())["max_tokens"] == 2000
 
 
@@ -267,7 +270,7 @@ async def test_a_models_list_of_wrong_types_names_no_model(tmp_path: Path, liste
         line = SdkClient(Endpoint("anthropic", "anthropic", server.root, "k"))
         found = await add_listed_details(ChatModel(line.endpoint, "m", window=9), line, config(tmp_path))
         await line.close()
-    assert found.window == 9 and found.models in ((), ("m",))
+    assert found.window == 9 and found.models in ({}, {"m": 0})
 
 
 async def test_the_offline_provider_by_name_is_a_choice_whatever_keys_there_are(tmp_path: Path) -> None:

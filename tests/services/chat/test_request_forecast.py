@@ -80,7 +80,7 @@ def test_what_began_is_known_whenever_it_is_told() -> None:
             # A rule that asks for no forecast: the answer began before anything was foretold of it.
             one.note_answer_begun(first, 1001.0)
         now = one.forecast(first, 1000.0)
-        assert now is not None and now.written > 2000 and not now.read
+        assert now is not None and now.total > 2000 and not now.read
         if not early:
             one.note_answer_begun(first, 1001.0)
         then = one.forecast(asked(conversation, "And then?"), 1002.0)
@@ -95,7 +95,7 @@ def test_a_chat_that_goes_on_knows_what_was_reported_and_what_is_cached() -> Non
     first = asked(conversation, "What is it?")
     plain = teller(session, known).forecast(first, 1000.0)
     assert plain is not None
-    usage = Usage(write_5m=plain.written + 290, fresh=plain.fresh)
+    usage = Usage(write_5m=plain.total + 290)
     heads = (first.raw_head, first.sent_head, first.sent_head)
     call = Call("c1", "main", *heads, model=MODEL, started=1000.0, first_byte=1001.0, usage=usage)
     session.fold([CallSeen(replace(call, skeleton=first.skeleton))])

@@ -140,6 +140,18 @@ def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
     assert ranked[-1].verdict == ALIKE and len(server.seen) == 3 * len(numbers)
 
 
+def test_a_text_like_the_users_last_one_is_not_cleared() -> None:
+    made = session()
+    known, _, _ = accounted(made)
+    last = made.thread_calls(MAIN)[-1]
+    texts = [
+        item for item in made.tree.items(last.sent_head) if item.place.role == "user" and item.block.kind == "text"
+    ]
+    repeated = made.tree.extend(last.sent_head, [*[texts[0]] * 2])
+    chosen = ChosenCall(MAIN, 1, replace(last, sent_head=repeated))
+    assert texts[0].block.digest not in [one.digest for one in list_omittable_blocks(known, chosen, 99)]
+
+
 def test_it_is_the_same_twice() -> None:
     made = session(3)
     variants = [VariantSpec(name="clear", steps=(Step(POLICIES["clear_tool_results"], {"trigger": 0, "keep": 1}),))]

@@ -1,14 +1,30 @@
-"""A server without tools: prompts, and resources on two pages."""
+"""A server without tools: a prompt with a resource in it, and resources on two pages."""
 
 import asyncio
 
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.types import ListPromptsResult, ListResourcesResult, Prompt, Resource
+from mcp.types import (
+    EmbeddedResource,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    Prompt,
+    PromptMessage,
+    Resource,
+    TextContent,
+    TextResourceContents,
+)
 
 
 async def list_prompts(context: object, parameters: object) -> ListPromptsResult:
     return ListPromptsResult(prompts=[Prompt(name="hello")])
+
+
+async def get_prompt(context: object, parameters: object) -> GetPromptResult:
+    note = EmbeddedResource(type="resource", resource=TextResourceContents(uri="note://x", text="buy milk"))
+    parts = [TextContent(type="text", text="Do this:"), note]
+    return GetPromptResult(messages=[PromptMessage(role="user", content=part) for part in parts])
 
 
 async def list_resources(context: object, parameters: object) -> ListResourcesResult:
@@ -18,7 +34,9 @@ async def list_resources(context: object, parameters: object) -> ListResourcesRe
 
 
 async def main() -> None:
-    server: Server[object] = Server("prompts", on_list_prompts=list_prompts, on_list_resources=list_resources)
+    server: Server[object] = Server(
+        "prompts", on_list_prompts=list_prompts, on_get_prompt=get_prompt, on_list_resources=list_resources
+    )
     async with stdio_server() as (reads, writes):
         await server.run(reads, writes, server.create_initialization_options())
 

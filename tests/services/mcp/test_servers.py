@@ -360,6 +360,7 @@ async def test_a_server_without_tools_and_with_pages(tmp_path: Path) -> None:
     await server.start()
     assert (server.error, server.tools, [prompt.name for prompt in server.prompts]) == ("", (), ["hello"])
     assert [resource.name for resource in server.resources] == ["file:///first", "file:///second"]
+    assert await server.read_prompt("hello", {}) == "Do this:\n\nbuy milk"
     await server.stop()
 
 

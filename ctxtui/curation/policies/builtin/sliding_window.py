@@ -15,7 +15,7 @@ NAME = "sliding_window"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Drop all messages but the first `keep_first` and the last `n`.
+    """Drop all messages (Responses: items) but the first `keep_first` and the last `n`.
 
     It acts once more than `n` + `slack` follow the first ones, so that the prefix changes once in `slack` messages. A
     window too small for the newest call with its answer is widened.

@@ -55,6 +55,7 @@ from ctxtui.wire.key_mask import MASK
 from ctxtui.wire.request import Request
 
 MAX_OPEN_RECORDINGS: Final = 4
+NO_USAGE: Final = "policies and waiting edits do not act: the answers bring no usage report"
 
 
 class _OpenRecording(Struct):
@@ -125,12 +126,14 @@ class Preparer:
             previous_items = recording.session.tree.items(previous.response_head)
             decoded = with_server_items(decoded, [item for item in previous_items if item.place.section == "messages"])
         leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
-        calls = recording.session.thread_calls(request.thread)
+        calls, overlay = recording.session.thread_calls(request.thread), recording.edits.of_thread(request.thread)
         if not calls or calls[-1].usage is None:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
             first = forecast_first(recording.replay, recording.book, recording.counter, request.settings, call)
-            return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
-        overlay = recording.edits.of_thread(request.thread)
+            needs_usage = calls and not any(call.usage for call in calls) and (request.policies or overlay.waiting)
+            return PreparedRequest(
+                forecast=ForecastSummary(first.input, first.total, ""), trouble=NO_USAGE if needs_usage else ""
+            )
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None
@@ -279,7 +282,7 @@ def _difference(later: float | None, now: float | None) -> float | None:
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
     """The reason why the call after `calls` will read at most half of the last one's input.
 
-    "" if nothing is cached.
+    "" if it will read more, or nothing is cached.
     """
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:

@@ -28,7 +28,7 @@ class ForecastSummary(Struct, frozen=True):
     """Forecast of a request.
 
     - `tokens`: its input.
-    - `usd`: its cost with a typical answer; None if no price is known.
+    - `usd`: its cost, with a typical answer of its thread if there is one; None if no price is known.
     - `miss`: why it will miss the cache; "" if it will hit, or nothing is known to be cached.
     """
 
@@ -58,7 +58,7 @@ class LeavingRequest(Struct, frozen=True, kw_only=True):
 class PreparedRequest(Struct, frozen=True, kw_only=True):
     """The result of a preparation.
 
-    - `forecast`: under all applied edits; None: unknown, for the reason `why`.
+    - `forecast`: under the applied edits, if the call before has a usage report; None: unknown, for the reason `why`.
     - `done`: describes waiting edits that were applied, and what policies did.
     - `trouble`: a problem to report; "": none.
     """
@@ -100,7 +100,7 @@ class PreparerClient:
     """Has the child prepare requests, one after the other; the first one starts it.
 
     Sessions are recorded in `folder`; `flush` writes everything recorded so far. `policies` (with their settings,
-    `policy_settings`) act on every thread.
+    `policy_settings`) act on every thread, from its second request on.
     """
 
     def __init__(

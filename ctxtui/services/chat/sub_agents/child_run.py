@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MaySpend = Callable[[str, ChatModel, RequestForecast | None, Draft], Awaitable[SendPermit]]
-MayRetry = Callable[[str], str]
+MayRetry = Callable[[], str]
 _LABEL = 60
 """Characters of the prompt used as the default label."""
 
@@ -63,7 +63,7 @@ class ChildRun:
         self.began = asyncio.Event()
         self.forecaster: RequestForecaster | None = None
         self.may_spend: MaySpend = permit_all
-        self.may_retry: MayRetry = lambda thread: ""
+        self.may_retry: MayRetry = lambda: ""
         self._spending = Spending(task.budget_usd)
         self._unpaid: list[Call] = []
         """Calls not yet added to `_spending`."""
@@ -147,7 +147,7 @@ class ChildRun:
     def _retry_refusal(self) -> str:
         if self._task.budget_usd is not None:
             self._add_costs()
-        return self._spending.retry_refusal(self._thread) or self.may_retry(self._thread)
+        return self._spending.retry_refusal() or self.may_retry()
 
     def _make_reader(self, draft: Draft, attempt: int) -> AnswerReader:
         session, at = self._host.session, self._host.clock()

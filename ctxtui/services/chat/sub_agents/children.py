@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.context_window import usable_tokens_of, with_window
+from ctxtui.services.chat.context_window import change_model, usable_tokens_of
 from ctxtui.services.chat.request_edits import RequestEditor
 from ctxtui.services.chat.request_forecast import RequestForecaster, make_forecaster
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, permit_all
@@ -38,7 +36,7 @@ class Children:
     def __init__(self, host: Host) -> None:
         self._host = host
         self.may_spend: MaySpend = permit_all
-        self.may_retry: MayRetry = lambda thread: ""
+        self.may_retry: MayRetry = lambda: ""
         self.overlay_of: Callable[[str], ThreadEdits | None] = lambda thread: None
         """Returns the edits for the requests of a thread."""
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
@@ -90,9 +88,7 @@ class Children:
             raise CtxtuiError("the agent's task is empty", place=AGENT)
         chat_model = host.chat_model
         if task.model and task.model != chat_model.model:
-            chat_model = with_window(
-                replace(chat_model, model=task.model, window=0, origin="", most_output=0), host.config
-            )
+            chat_model = change_model(chat_model, task.model, host.config)
         forecaster = await self._forecaster_for(chat_model)
         number = 1 + sum(thread.startswith(f"{AGENT}-") for thread in host.session.threads)
         thread = f"{AGENT}-{number}"
@@ -104,7 +100,7 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools for the task.
+        """The parent's tools for the task that need no permission.
 
         Raises `NotFound` for a name that is no tool of the parent.
         """

@@ -198,4 +198,4 @@ def _heavy_tools(summaries: list[SessionSummary], since: float) -> list[HeavyToo
         for server in tools_ledger(summaries, since).servers
         for tool in server.tools
     ]
-    return sorted(tools, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
+    return sorted(tools, key=lambda tool: (-tool.usd, -tool.results, tool.server, tool.name))

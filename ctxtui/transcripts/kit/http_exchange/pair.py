@@ -25,10 +25,9 @@ LABELS: Final = {
     COUNTS: "what the client had counted",
     CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
-    WARM_UP: "the client's warm-ups",
     KEPT_WARM: "ctxtui's requests that keep the cache warm",
 }
-"""Thread labels for requests besides the conversation, by the client or by ctxtui."""
+"""Labels of the threads for requests besides the conversation, by the client or by ctxtui."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"

@@ -261,7 +261,7 @@ class OnlyEdits(Command):
 
     name, keys, label, group = "edits only or all rows", ("z",), "edits only", "editing the context"
     run = Act(EditLogController, EditLogController.only_edits)
-    needs = frozenset({STAGED})
+    needs = frozenset({UNDOABLE})
 
 
 class EditLog(Command):

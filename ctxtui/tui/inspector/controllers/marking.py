@@ -54,7 +54,7 @@ class MarkController(EditController):
         return True
 
     def mark_range(self) -> None:
-        """Mark from the last marked block to the cursor."""
+        """Mark exactly the blocks from the last marked one to the cursor."""
         node, scene = self.panels.transcript.node, self.panels.scene
         if not node or scene is None or not self.edits.check_ready():
             return
@@ -97,7 +97,7 @@ class MarkBlock(BlocksCommand):
 
 
 class MarkRange(BlocksCommand):
-    """Mark all blocks from the last marked one to this one."""
+    """Mark exactly the blocks from the last marked one to this one."""
 
     name, keys, on_marked = "mark range up to here", ("v",), False
     run = Act(MarkController, MarkController.mark_range)

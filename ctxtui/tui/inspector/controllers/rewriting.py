@@ -57,10 +57,10 @@ class RewritingController(EditController):
             if edits_from_selection.reword_insertion(edit, text) is not None:
                 return EditableText(text, partial(self._replace_inserted, edit))
         else:
-            context = self.edits.context_of(scene)
-            at, text, kind = self._editable_text(context)
-            if at is not None:
-                return EditableText(text, partial(self._replace_text, context, at, kind))
+            context, at = self.edits.context_of(scene), self.edits.position(self.panels.transcript.node)
+            own_text = edits_from_selection.text_at(context, overlay.in_force, at) if at is not None else None
+            if at is not None and own_text is not None:
+                return EditableText(own_text, partial(self._replace_text, context, at))
         self.prompt.refuse("This block has no text that can be replaced.")
         return None
 
@@ -73,7 +73,7 @@ class RewritingController(EditController):
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([reworded])
 
-    def _replace_text(self, context: Context, at: int, kind: str, text: str) -> None:
+    def _replace_text(self, context: Context, at: int, text: str) -> None:
         if self.edits.overlay is not None:
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
@@ -93,12 +93,6 @@ class RewritingController(EditController):
                 self.prompt.refuse(str(error))
         self.access.repaint()
         return new if new != text else None
-
-    def _editable_text(self, context: Context) -> tuple[int | None, str, str]:
-        at = self.edits.position(self.panels.transcript.node)
-        if at is None:
-            return None, "", ""
-        return edits_from_selection.text_at(context, self.edits.overlay.in_force if self.edits.overlay else (), at)
 
     def edit_in_place(self) -> None:
         editable = self._text_under_cursor()

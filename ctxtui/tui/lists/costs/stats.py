@@ -93,7 +93,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         super().__init__()
 
     def load(self) -> Sequence[Metric]:
-        """Return the figures that both sides have."""
+        """Return the figures that at least one side has."""
         self._last = self._source.attempt(StatsMaker.make, "", self._age, self._change) or self._last
         comparison = self._last.stats.comparison if self._last is not None else None
         return view.available_metrics(comparison.metrics) if comparison is not None else ()

@@ -131,7 +131,7 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
             Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
             Column("called", 8, lambda row, _: Span(f"{row.called:,}"), gap=1, sort=lambda row: row.called),
             Column("results", 9, _results, gap=1, sort=lambda row: row.results),
-            Column("cost", 9, lambda row, _: Span(numbers.money(row.usd)), gap=1, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, lambda row, _: Span(numbers.money(row.usd)), gap=1, sort=lambda row: row.usd),
         ),
         mark=mark,
     )

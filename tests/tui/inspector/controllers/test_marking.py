@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
+from ctxtui.tui.inspector.controllers.edit_log import OnlyEdits
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.cases.sessions import long_session
@@ -94,6 +95,9 @@ async def test_rows_and_place_stay_at_the_first_edit_and_a_jump_unfolds_its_targ
         assert pane.node == target and rows.count < 30
         category = rows.readings.tree[target].category
         await pilot.press("z")
+        await pilot.press("a")
+        assert screen.edits.overlay is not None and not screen.edits.overlay.staged
+        assert OnlyEdits in screen.commands_now(), "also while all edits are applied"
         pane.move_to(0)
         for _ in range(2):
             screen.owner(NavigationController).next_filter(category)
