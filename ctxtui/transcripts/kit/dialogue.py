@@ -103,6 +103,11 @@ class Dialogue:
             self.unreported[-1] = self._last
         return CallSeen(self._last)
 
+    @property
+    def last_id(self) -> str:
+        """The id of the last call; "" without one."""
+        return self._last.id if self._last is not None else ""
+
     def tip_event(self) -> TipMoved:
         return TipMoved(self.thread, self.head)
 
