@@ -143,7 +143,7 @@ def remove_everywhere(setting: str = "") -> list[Path]:
 def _with_member(text: str, member: str, *, empty: bool) -> str:
     """Insert `member` first in the object `text`, indented like the others (`empty`: by 2)."""
     open_ = text.index("{") + 1
-    first_token = next(n for n in range(open_, len(text)) if text[n] not in _SPACE)
+    first_token = _skip_blanks(text, open_)
     if empty:
         return f"{text[:open_]}\n  {member}\n{text[first_token:]}"
     gap = text[open_:first_token]
@@ -152,10 +152,9 @@ def _with_member(text: str, member: str, *, empty: bool) -> str:
 
 def _without(text: str, member: _Member) -> str:
     """Remove a member from `text`, with the comma after it or, if it is the last, before it."""
-    end = next(n for n in range(member.end, len(text)) if text[n] not in _SPACE)
+    end = _skip_blanks(text, member.end)
     if text[end] == ",":
-        rest = next(n for n in range(end + 1, len(text)) if text[n] not in _SPACE)
-        return text[: member.start] + text[rest:]
+        return text[: member.start] + text[_skip_blanks(text, end + 1) :]
     start = member.start
     while start and text[start - 1] in _SPACE:
         start -= 1
