@@ -38,7 +38,7 @@ DESCRIBED: Final = Described.__struct_fields__
 
 
 class ThreadSeen(Struct, frozen=True):
-    """A line of context exists: `parent` is the thread that spawned it ("" for the main one)."""
+    """A line of context exists: `parent` is the thread that spawned it ("": none, or unknown)."""
 
     id: str
     label: str = ""
@@ -73,10 +73,10 @@ COMPACTING: Final = "compacting"
 
 
 class Happened(Struct, frozen=True):
-    """An event worth showing that is no call: an API error, an interrupt.
+    """An event that is no call: an API error, an interrupt, an unknown record.
 
-    `kind` names it, `text` is shown. `at` is in Unix seconds (None: not recorded). `after` is the id of the call before
-    it ("": none).
+    `kind` names it, `text` describes it. `at` is in Unix seconds (None: not recorded). `after` is the id of the call
+    before it ("": none, or unknown).
     """
 
     kind: str

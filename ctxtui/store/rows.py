@@ -38,7 +38,7 @@ def unpriced(call: Call) -> None:
 class SourceInfo(Struct, frozen=True):
     """The file that a session was read from.
 
-    - `path`: absolute ("" for standard input).
+    - `path`: absolute; "" without a file (a chat, standard input).
     - `size`: bytes; `mtime`: Unix seconds as the system gives it.
     - `format`: the format's name.
     - `companions`: further files of the same session (subagents).

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.cached_input import CachedInput, CachedInputs, entry_lifetime
+from ctxtui.analysis.cache.cached_input import CachedInput, CachedInputs
 from ctxtui.analysis.cache.call_forecasts import CallForecaster
 from ctxtui.analysis.cache.forecast import CacheForecast
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
@@ -51,9 +51,9 @@ class MissEvidence:
         if 0 < usage.cache_read * 2 < usage.input:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
-    def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
+    def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause, cached: CachedInput) -> str:
         return (
-            self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)
+            self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage, cached)
         ) + self._describe_diagnosis(forecast, cause)
 
     def _describe_diagnosis(self, forecast: CacheForecast, cause: MissCause) -> str:
@@ -97,14 +97,14 @@ class MissEvidence:
                 return f"the context differs from the previous call's from block {self._tree[shared].depth + 1} on"
         return _describe_marker_cause(name, by)
 
-    def _describe_unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
+    def _describe_unexplained(self, forecast: CacheForecast, usage: Usage, cached: CachedInput) -> str:
         read_text = self._describe_read(forecast, usage)
         more = usage.input - forecast.input
         size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than forecast"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
         if early is not None:
             size += f"; the previous call had begun {_format_span(early)} later"
-        size += _near_expiry(forecast)
+        size += _near_expiry(cached)
         return f"{read_text}; {size}"
 
     def _describe_read(self, forecast: CacheForecast, usage: Usage) -> str:
@@ -121,16 +121,10 @@ class MissEvidence:
         return f"{read:,} tokens were read; no earlier call explains this length"
 
 
-def _near_expiry(forecast: CacheForecast) -> str:
-    base, call = forecast.base, forecast.call
-    if base.started is None or call.started is None:
-        return ""
-    remaining_s = entry_lifetime(base) - (call.started - base.started)
-    return (
-        f"; its lifetime would have ended {_format_span(remaining_s)} later"
-        if 0 <= remaining_s <= _NEAR_SHARE * entry_lifetime(base)
-        else ""
-    )
+def _near_expiry(cached: CachedInput) -> str:
+    remaining_s = -1.0 if cached.pause is None else cached.life - cached.pause
+    is_near = 0 <= remaining_s <= _NEAR_SHARE * cached.life
+    return f"; its lifetime would have ended {_format_span(remaining_s)} later" if is_near else ""
 
 
 def diagnosis(call: Call) -> str:
@@ -276,7 +270,7 @@ class CacheAuditor:
             ceiling=forecast.ceiling,
             reported=usage.cache_read,
             cause=cause.name or (NOT_IN_RECORD if lost else ""),
-            evidence=self._past.describe(forecast, usage, cause) if lost else "",
+            evidence=self._past.describe(forecast, usage, cause, cached) if lost else "",
             inferred=forecast.inferred,
             what=cause.what,
             lost=lost,

@@ -65,7 +65,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     - `promised`: the client had the entries written, so that each must be there.
     - `cause`: the recorded cause of a loss.
     - `pause`: seconds since the previous call began; None: not recorded.
-    - `life`: the lifetime of the thread's cache, in seconds.
+    - `life`: the longest lifetime that the thread wrote so far, or an automatic cache's retention, in seconds.
     - `inferred`: the read, if no report gives it; None: a report does.
     """
 

@@ -78,7 +78,7 @@ class Clock(Struct):
 
 
 class ClientBehaviour(Struct, kw_only=True):
-    """Cache behaviour shown by one thread's calls so far.
+    """Cache behaviour shown by one thread's calls to one model so far.
 
     - `life`: the lifetime that the client wrote last.
     - `shared_prefix`: tokens of the prefix that other sessions keep alive: what the thread's first call read before the

@@ -199,11 +199,11 @@ class CacheForecaster:
         )
 
     def life(self, call: Call) -> str:
-        """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
+        """Lifetime that the client writes, by the thread's earlier calls to the model ("": the default)."""
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Least tokens that `call` reads.
+        """Least tokens that `call` is expected to read.
 
         0 if the cache has no entries at markers, nothing was ever cached, or the simulator knows the markers.
         """

@@ -38,8 +38,8 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     - `read`: tokens that were read.
     - `shared`: tokens of the common prefix of both requests, as counted.
     - `sizes`: the inputs of both calls.
-    - `cause`: a displayed name; `what`: details of it; `by`: for `TTL` the seconds since expiry, else 0; `life`: the
-      lifetime in force.
+    - `cause`: a displayed name; `what`: details of it; `by`: for `TTL` the seconds since expiry, else 0; `life`: as in
+      `cached_input.CachedInput`.
     - `tested`: there is a forecast, and it counts as a miss by `audit.AuditedRead.missed`; `foreseen`: it predicted the
       miss.
     - `evidence`: describes the miss from the recording.

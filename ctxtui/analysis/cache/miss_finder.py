@@ -66,8 +66,8 @@ class Misses(Struct, frozen=True):
 
     - `calls`: the number of calls whose forecast was compared with their report; `false_alarms`: those that were
       predicted to miss and did not.
-    - `usd`: the cost of the session without its `unpriced` calls, which have a report and no price; None: unknown.
-    - `partial`: the number of calls that used more than their report says.
+    - `usd`: the known cost of the session; None: unknown. `unpriced`: the number of calls with a report and no complete
+      price; `partial`: of those that are not fully reported.
     """
 
     misses: tuple[CacheMiss, ...]
@@ -318,7 +318,7 @@ def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, fl
     saved = sum(m.usd or 0.0 for m in all_misses if m.cause == miss.cause)
     match miss.cause:
         case "TTL" if miss.life < 3600:
-            return "write the stable part with a lifetime of an hour, or send a call within it", saved
+            return "send a call within the lifetime, or choose a longer one if the provider has it", saved
         case "TTL":
             return "apply edits at such a moment: the prefix is written again anyway", 0.0
         case "content changed" if miss.new is not None and miss.new.category == "memory":

@@ -44,8 +44,8 @@ class Phase(Struct, frozen=True):
     - `before`: context of the previous call in tokens; 0 for the first phase.
     - `end`, `peak`: context of its last call, and its largest context.
     - `sent`, `answered`: all input and all output in it.
-    - `usd`: cost of its calls; None if a price is unknown, or answers of `partial` calls are only partly reported
-      (`least`: the known part).
+    - `usd`: cost of its calls; None if a price is unknown or `partial` calls are not fully reported. `least`: the known
+      part.
     - `priced`: False while prices are not computed yet; then `usd` is None.
     - `own`: named by the user.
     """

@@ -268,7 +268,7 @@ class Preflight(Struct, frozen=True, kw_only=True):
     - `usable`, `compaction`: the limits: the usable share of the window, and the client's own compaction (None:
       unknown).
     - `replaced`: tokens by category that a compaction would replace; `instructions`: the people's messages among them.
-    - `partial`: number of calls whose answer is only partly reported; only the known part counts.
+    - `partial`: number of calls that are not fully reported; only the known part counts.
     """
 
     outlook: Outlook

@@ -18,7 +18,7 @@ from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Position
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import inserted_items
+from ctxtui.curation.apply.moved_markers import inserted_items
 from ctxtui.curation.context import THINKING, Context, is_call, is_user_content
 from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
 from ctxtui.curation.price.request_count import is_kept_apart, side_of

@@ -13,7 +13,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied
-from ctxtui.curation.apply.standing_markers import markers_under_edits
+from ctxtui.curation.apply.moved_markers import markers_under_edits
 
 LIFETIMES: Final = ("5m", "1h")
 """Strategies that set the client's own markers, all with this lifetime."""

@@ -66,7 +66,7 @@ class Bill(Struct, kw_only=True):
     - `threads`: USD by thread id.
     - `priced`: number of calls with a known cost, also free ones; `unpriced`: by model, those without a complete price.
     - `unreported`: calls without any report.
-    - `partial`: calls with a partly reported answer; `likely`: the count of their blocks beyond what is charged here.
+    - `partial`: calls that are not fully reported; `likely`: the count of their answers beyond what is charged here.
     - `beyond`, `short`: residuals of the calls (`figures`): reported input beyond blocks and known missing input, and
       blocks that exceed the report. They are no parts: their cost is spread over the parts.
     """

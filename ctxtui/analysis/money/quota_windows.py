@@ -18,7 +18,7 @@ WEEK: Final = 7 * 24 * HOUR
 class CallUse(NamedTuple):
     """Usage of one call: its start (Unix seconds), tokens in and out, USD.
 
-    `partial`: its answer is partly reported.
+    `partial`: it is not fully reported.
     """
 
     started: int
@@ -31,7 +31,7 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
     """Usage from `start` (Unix seconds) for `seconds`.
 
     `last` is the start of the last call in it. USD is a lower bound if calls are `unpriced`; tokens and USD are if
-    answers are partly reported (`partial`).
+    calls are not fully reported (`partial`).
     """
 
     start: int

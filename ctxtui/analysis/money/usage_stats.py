@@ -55,8 +55,7 @@ def estimate_change(before: Estimate, after: Estimate) -> Estimate:
 class UsageSums(Struct, kw_only=True):
     """Usage of calls. Tokens are whole numbers, money is USD.
 
-    - `usd`: None if no price is known; a lower bound if calls are `unpriced`, or answers of `partial` ones are partly
-      reported.
+    - `usd`: None if no price is known; a lower bound if calls are `unpriced` or not fully reported (`partial`).
     - `read`: tokens of the `input` that came from the cache.
     - `overflows`: number of calls above the usable window.
     - `lost`: extra cost of misses over reads; a lower bound if some have no known price (`unpriced_misses`).

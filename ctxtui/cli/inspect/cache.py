@@ -79,12 +79,7 @@ def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **
         write_json(_cache_json(report, forecast, loaded.session.about.id or loaded.name))
         return
     painter, room = Painter(settings.glyphs), width()
-    painter.line(
-        [
-            *misses.heading(report),
-            *([Span("   "), *misses.forecast_note(report)] if report.calls else []),
-        ]
-    )
+    painter.line([*misses.heading(report), *([Span("   "), *misses.forecast_note(report)] if report.calls else [])])
     if report.misses:
         painter.lines(table_lines(misses.table(report.misses), report.misses, room))
     painter.lines(plain_lines(forecast, time.time()) if forecast is not None else ())
@@ -211,11 +206,7 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
     yield f"  {'thread':{THREAD_CELLS}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
     for trials in sorted(placings, key=lambda trials: trials.plan.cost - trials.own):
         name = cells.left(safe_text.one_line(labels.get(trials.thread) or trials.thread), THREAD_CELLS)
-        best = (
-            f"{trials.strategy_trials[0].name} {_format_cost(trials, trials.strategy_trials[0].cost)}"
-            if trials.strategy_trials
-            else ""
-        )
+        best = "".join(f"{tried.name} {_format_cost(trials, tried.cost)}" for tried in trials.strategy_trials[:1])
         costs = f"{_format_cost(trials, trials.own):>10} {_format_cost(trials, trials.plan.cost):>10}"
         yield f"  {name} {len(trials.calls):>6} {costs}  {best}".rstrip()
     if any(trials.own < trials.plan.cost for trials in placings):
@@ -227,24 +218,16 @@ def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str
     yield f"input of {where}{len(trials.calls)} calls under other markers"
     least = trials.plan.cost
     kind = "optimum" if trials.plan.exact else "best found"
-    yield _strategy_line(
-        kind,
-        trials,
-        least,
-        least,
-        "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}",
-    )
+    bound = "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}"
+    yield _strategy_line(kind, trials, least, least, bound)
     for tried in trials.strategy_trials:
         name = f"{tried.name} *" if tried.name == RECOMMENDED.name else tried.name
         yield _strategy_line(
             name, trials, tried.cost, least, f"{100 * tried.read_share:.0f} % read; {tried.description}"
         )
-    paid = isclose(trials.own, trials.paid)
-    note = (
-        "as paid; the other lines are simulated changes"
-        if paid
-        else f"simulated; {_format_cost(trials, trials.paid)} was paid"
-    )
+    note = "as paid; the other lines are simulated changes"
+    if not isclose(trials.own, trials.paid):
+        note = f"simulated; {_format_cost(trials, trials.paid)} was paid"
     yield _strategy_line("as recorded", trials, trials.own, least, note)
     yield f"  * {RECOMMENDED.name}: {RECOMMENDED.description}"
     if not trials.static:

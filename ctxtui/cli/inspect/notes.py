@@ -77,11 +77,8 @@ def _print(painter: Painter, rows: list[PlacedNote], *, placed: bool) -> None:
         if not placed and note.session != last:
             last = note.session
             is_missing = bool(note.path) and not os.path.exists(note.path)
-            words = [
-                Span(abbreviate_home(note.path) or note.session, "bold"),
-                Span("  gone" if is_missing else "", "warn"),
-            ]
-            painter.line(words)
+            name = Span(abbreviate_home(note.path) or note.session, "bold")
+            painter.line([name, Span("  gone" if is_missing else "", "warn")])
         text = [Span(f"  {safe_text.one_line(note.text)}")] if note.text else []
         place = [Span(f" {describe_position(placed_note)}  ", "dim")] if placed else [Span(" ")]
         target = "call" if note.target is None else "block"

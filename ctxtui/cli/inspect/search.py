@@ -145,11 +145,7 @@ def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
         # A stored session that was named has no time here.
         age = f"  {ago}" if summary.mtime and (ago := session_age(summary, time.time())) else ""
         title = safe_text.one_line(hit.session.about.title or summary.title)
-        head = [
-            Span(abbreviate_home(summary.path) or summary.stored, "bold"),
-            Span(age, "dim"),
-            Span(f"  {title}", "dim"),
-        ]
+        head = [Span(abbreviate_home(summary.path) or summary.stored, "bold"), Span(f"{age}  {title}", "dim")]
         painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
     at = block_hits.at
     line = [

@@ -166,7 +166,7 @@ def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
 def _print_solved(best: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
-    painter.lines(rule("best variants", f"{len(best.sessions):,} session{'s' if len(best.sessions) != 1 else ''}"))
+    painter.lines(rule("best variants", numbers.many(len(best.sessions), "session")))
     for line in solved_lines(best):
         indent = "  " if line.startswith("  ") else ""
         for n, words in enumerate(safe_text.wrap(line.strip(), room - 4)):
@@ -178,12 +178,9 @@ def _print(labs: list[SessionLab], settings: Settings) -> None:
     for number, lab_result in enumerate(labs):
         if number:
             painter.line(())
-        calls, deviation = (
-            f" · {lab_result.calls:,} call{'s' if lab_result.calls != 1 else ''}",
-            plain(views.describe_deviation(lab_result)),
-        )
-        title = cells.fit(safe_text.one_line(lab_result.title), max(12, room - len(calls) - len(deviation) - 8))
-        painter.lines(rule(f"{title}{calls}", deviation))
+        calls, deviation = numbers.many(lab_result.calls, "call"), plain(views.describe_deviation(lab_result))
+        title = cells.fit(safe_text.one_line(lab_result.title), max(12, room - len(calls) - len(deviation) - 11))
+        painter.lines(rule(f"{title} · {calls}", deviation))
         if lab_result.rows:
             painter.lines(table_lines(views.lab_table(lab_result, curves=False), views.lab_lines(lab_result), room))
             painter.lines([Span(words, "dim")] for words in safe_text.wrap(views.LEGEND, room))

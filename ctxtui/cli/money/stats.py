@@ -152,14 +152,10 @@ def _print(painter: Painter, result: Stats, by: str, at: float) -> None:
     if result.worst and by != TOOL:
         painter.lines(rule("misses", _coverage_note(result, "most expensive first")))
         for miss in result.worst[:OVERVIEW_ROWS]:
-            painter.line(
-                [
-                    Span(f"{numbers.money(miss.lost):>9}", "warn"),
-                    Span(f"  {miss.cause:{view.CAUSE_CELLS}}"),
-                    Span(f"  call {miss.call:,} of ", "dim"),
-                    Span(cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE_CELLS - 26)),
-                ]
-            )
+            title = cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE_CELLS - 26)
+            cause = Span(f"  {miss.cause:{view.CAUSE_CELLS}}")
+            usd = Span(f"{numbers.money(miss.lost):>9}", "warn")
+            painter.line([usd, cause, Span(f"  call {miss.call:,} of ", "dim"), Span(title)])
     _print_windows(painter, result, by, at, room)
     if result.comparison is not None:
         _print_change(painter, result.comparison, room)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import RAW, Applied, Position, RejectedEdit
-from ctxtui.curation.apply.standing_markers import markers_under_edits
+from ctxtui.curation.apply.moved_markers import markers_under_edits
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MAX_MARKERS
 from ctxtui.wire.cache_markers import takes_marker

@@ -1,7 +1,7 @@
 """Repairs a context that its provider refuses.
 
 `find_faults` encodes the context and places each violation at a block. `repair` makes edits for the violations and
-checks the result again, for some rounds. ``ctxtui repair`` and the inspector stage the edits.
+checks the result again, for some rounds. ``ctxtui repair`` writes the session under these edits.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ctxtui.core.json_values import as_list
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_editable_text
+from ctxtui.curation.apply.moved_markers import markers_under_edits
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT, REFUSED_CHARACTERS, TOOL_REFERENCES
-from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import OPAQUE, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check

@@ -11,7 +11,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import RAW, Applied
-from ctxtui.curation.apply.standing_markers import markers_under_edits
+from ctxtui.curation.apply.moved_markers import markers_under_edits
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA

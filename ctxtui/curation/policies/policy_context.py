@@ -314,7 +314,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def user_messages(self) -> list[Message]:
-        """The messages with text by the user, also next to tool results."""
+        """The messages with content by the user, also next to tool results."""
         return self.outline("said", lambda length, _: self._user_text_messages())
 
     def _user_text_messages(self) -> list[Message]:

@@ -16,7 +16,7 @@ from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT, Node
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position, sent_items
-from ctxtui.curation.apply.standing_markers import inserted_items, is_off, markers_under_edits
+from ctxtui.curation.apply.moved_markers import inserted_items, is_off, markers_under_edits
 from ctxtui.curation.context import THINKING, is_user_content
 
 Count = Callable[[Block], int]

@@ -13,7 +13,7 @@ from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import CATEGORIES, INDEX, category_of
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied, sent_items
-from ctxtui.curation.apply.standing_markers import inserted_items
+from ctxtui.curation.apply.moved_markers import inserted_items
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, weigh

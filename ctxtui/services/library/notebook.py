@@ -28,6 +28,9 @@ class Notebook:
         self._settings = settings
         self._path = os.path.abspath(loaded.path) if loaded.path is not None else ""
         self.session = own_id(loaded.session, SourceInfo(self._path))
+        if loaded.is_stored and not loaded.session.about.id:
+            # As for the file that it was imported from.
+            self.session = loaded.name
 
     def read(self) -> list[Note]:
         if not database(self._settings.data_dir).exists():

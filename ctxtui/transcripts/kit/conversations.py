@@ -390,7 +390,8 @@ def _is_client_text(item: Item) -> bool:
 
 def _find_title(items: Sequence[Item]) -> str:
     """First user text that the client did not insert, else the first one; "" if there is none."""
-    prompts = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
+    inputs = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
+    prompts = [item for item in inputs if not read(item.block).call_id]
     texts = (one_line(read(item.block).text) for item in [*dropwhile(_is_client_text, prompts), *prompts[:1]])
     return next(filter(None, texts), "")
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
+from typing import Final
 
 from msgspec.structs import replace
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import IN_ALL, SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import complete_epoch, one_line
+
+_USER: Final = Place("messages", "user")
+"""Place of a person's text; others have a mark."""
 
 
 class Ids:
@@ -45,7 +49,7 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's growing context: its end `head`, the start of its first user text `title`."""
+    """One thread's growing context: its end `head`, the start of a person's first text `title`."""
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree
@@ -63,8 +67,9 @@ class Dialogue:
     def add(self, items: Iterable[Item]) -> None:
         """Append items that no call of this thread generated."""
         for item in items:
-            if not self.title and item.place.role == "user" and item.block.kind != HEADER:
-                self.title = one_line(read(item.block).text)
+            if not self.title and item.place == _USER and item.block.kind != HEADER:
+                content = read(item.block)
+                self.title = "" if content.call_id else one_line(content.text)
             self.head = self.tree.child(self.head, item.block, item.place)
 
     def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
@@ -97,6 +102,11 @@ class Dialogue:
         if self._last.usage is None:
             self.unreported[-1] = self._last
         return CallSeen(self._last)
+
+    @property
+    def last_id(self) -> str:
+        """The id of the last call; "" without one."""
+        return self._last.id if self._last is not None else ""
 
     def tip_event(self) -> TipMoved:
         return TipMoved(self.thread, self.head)

@@ -197,10 +197,13 @@ def tables_in(head: bytes) -> frozenset[str]:
 def parse_rows(data: bytes) -> Tables:
     tables: Tables = {}
     for line in data.splitlines():
-        record = as_dict(canonical.loads(line))
-        if isinstance(row := record.get("row"), dict):
-            tables.setdefault(as_str(record.get("table")), []).append(row)
+        _add_row(tables, as_dict(canonical.loads(line)))
     return tables
+
+
+def _add_row(tables: Tables, record: dict[str, Json]) -> None:
+    if isinstance(row := record.get("row"), dict):
+        tables.setdefault(as_str(record.get("table")), []).append(row)
 
 
 def decode_column(value: Json) -> Json:
@@ -219,8 +222,7 @@ class _RowsHandler:
         self._tables: Tables = {}
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        if isinstance(value.get("row"), dict):
-            self._tables.setdefault(as_str(value.get("table")), []).append(value["row"])
+        _add_row(self._tables, value)
         return iter(())
 
     def state_events(self) -> Iterator[Event]:

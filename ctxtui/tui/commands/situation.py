@@ -49,7 +49,7 @@ ATTACHED: Final = "program attached"
 BY_RELAY: Final = "recorded between program and provider"
 """The session is one of ctxtui's recordings of programs."""
 HELD: Final = "held"
-"""A request is held before it is sent."""
+"""A request is held before it is sent, or the summary that answers one."""
 RESTING: Final = "resting"
 """No turn of the chat is running."""
 

@@ -59,7 +59,7 @@ class HeldRequestsController(Controller):
         self._is_attached = self._holds_next = False
         self._held: tuple[RemoteHeldRequest, ...] = ()
         self._asked_id = ""
-        """Id of the request in the last question."""
+        """Id of the request that was shown last."""
         self._deadline = 0.0
         """Its deadline: requests over a WebSocket share one id, but the next one has a later deadline."""
         self._own_question: Question | None = None
@@ -215,7 +215,7 @@ class HeldRequestsController(Controller):
         words = (
             "The next request will be held before it is sent."
             if self._holds_next
-            else "The next request will be sent without holding."
+            else "The next request is held only if a rule says so."
         )
         self.show_message([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
 

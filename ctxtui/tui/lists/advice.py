@@ -68,7 +68,7 @@ class ShowChanges(Command):
 
 
 class StageSafe(Command):
-    """Stage all safe advice as one action."""
+    """Stage all safe advice that frees tokens, as one action."""
 
     name, keys, label, short_label, group = "stage all that is safe", ("A",), "stage all safe", "all safe", "advice"
     run = Act(lambda: AdviceScreen, lambda screen: screen.stage_safe())
@@ -205,17 +205,19 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         return ""
 
     def copy_command(self) -> None:
-        command = self._command(self.pane.row)
+        command, row = self._command(self.pane.row), self.pane.row
         if command:
             self.app.copy_to_clipboard(command)
             self.show_message([Span("✓ ", "ok"), Span("command line copied", "dim")])
-        elif self.pane.row is not None:
+        elif row is not None and row.edits:
             self.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
+        else:
+            self.accept()
 
     def accept(self) -> None:
-        """Show the blocks that the row would change.
+        """Show the blocks that the row would change, or why there is nothing to stage.
 
-        If none would, stage its edits at once, which says so.
+        If no block would change, stage its edits at once, which says so.
         """
         row = self.pane.row
         if row is None:
@@ -235,7 +237,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         self.app.push_screen(ChangesScreen(row, self.source), staged)
 
     def stage_safe(self) -> None:
-        """Stage all safe advice; of two proposals for the same block, only the first."""
+        """Stage all safe advice that frees tokens; of two proposals for the same block, only the first."""
         edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)

@@ -57,7 +57,7 @@ class OpenVariant(Command):
 
 
 class StageVariant(Command):
-    """Stage the edits that this variant's policy had made by the end of the recording."""
+    """Stage the edits that this variant's policy had made in the thread shown by the end."""
 
     name, keys, label, short_label, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.stage())

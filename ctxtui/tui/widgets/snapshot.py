@@ -1,4 +1,4 @@
-"""A frozen picture of a screen with notes over it."""
+"""A picture of a screen with notes over it."""
 
 from __future__ import annotations
 

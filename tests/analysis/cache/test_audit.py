@@ -595,3 +595,11 @@ def test_a_miss_just_before_the_lifetime_ended_says_how_near_that_was() -> None:
     assert talk.rows()[-1].evidence.endswith("its lifetime would have ended 6 seconds later")
     talk.call(after=100, read=0)
     assert "lifetime" not in talk.rows()[-1].evidence
+
+
+def test_the_five_minutes_of_one_provider_are_no_lifetime_of_another() -> None:
+    talk = Talk("gpt-4o", provider="openai", writes=False)
+    for _ in range(3):
+        talk.call()
+    talk.call(after=294, read=0)
+    assert talk.rows()[-1].evidence and "lifetime" not in talk.rows()[-1].evidence

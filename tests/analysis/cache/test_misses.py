@@ -51,7 +51,7 @@ def test_a_pause_longer_than_the_lifetime() -> None:
     assert rates is not None and one.usd == pytest.approx(one.tokens * (rates.write_5m - rates.read), rel=0.01)
     assert what.lost == one.usd and what.usd is not None and what.usd > one.usd
     told, saved = find_cure(one, what.misses)
-    assert "hour" in told and saved == one.usd
+    assert "lifetime" in told and saved == one.usd
     assert pickle.loads(pickle.dumps(what)) == what, "the misses are worked out in a child process"
 
 

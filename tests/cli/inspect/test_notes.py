@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from ctxtui.analysis.content.notes import target_of
@@ -63,3 +64,16 @@ def test_an_imported_copy_has_the_notes_of_its_recording(ctxtui: Run, tmp_path: 
     id_ = ctxtui("import", path, "--json").json["imported"][0]["id"]
     path.unlink()
     assert [one["found"] for one in ctxtui("session", "notes", id_, "--json").json["notes"]] == [True, True]
+
+
+def test_a_stored_session_without_an_id_of_its_own_has_the_notes_of_its_file(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    messages = [{"role": "user", "content": "some words"}]
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": messages}), encoding="utf-8")
+    loaded = load(path)
+    book, node = Notebook(loaded, Settings()), loaded.session.threads["main"].tip
+    book.store(book.on_block(target_of(loaded.session.tree, node), "some words").with_bookmark_toggled(5.0))
+    id_ = ctxtui("import", path, "--json").json["imported"][0]["id"]
+    assert [one["about"] for one in ctxtui("session", "notes", id_, "--json").json["notes"]] == ["some words"]
+    ctxtui("session", "delete", id_, "--yes")
+    assert [one["about"] for one in ctxtui("session", "notes", "--json").json["notes"]] == [""]

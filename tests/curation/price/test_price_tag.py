@@ -23,7 +23,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import RAW, Applied, Position, sent_items
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import markers_under_edits
+from ctxtui.curation.apply.moved_markers import markers_under_edits
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.price.dependence import Literals

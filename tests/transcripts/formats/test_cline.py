@@ -115,6 +115,7 @@ def test_what_is_only_displayed_is_not_sent() -> None:
     assert [part["text"] for part in bodies(found, call)] == ["Hi", "Again"]
     noted = [(one.kind, one.text) for one in found.happenings]
     assert noted == [("api error", "Cannot connect"), ("note", "Cannot connect")]
+    assert [one.after for one in found.happenings] == ["", call.id]
 
 
 def test_the_system_prompt_is_the_last_modes() -> None:

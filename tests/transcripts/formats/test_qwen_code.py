@@ -24,13 +24,15 @@ def used(prompt: int, said: int, read_: int = 0, thoughts: int = 0, apart: int =
     return {"model": "qwen3-coder-plus", "usageMetadata": report, "contextWindowSize": 131072}
 
 
+FAILED = {"uiEvent": {"event.name": "qwen-code.api_error", "error_message": "busy"}}
+
+
 def chat() -> list[Any]:
     call = {"functionCall": {"id": "c1", "name": "ls", "args": {"path": "."}}}
     answer = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a.py"}}}
-    failed = {"uiEvent": {"event.name": "qwen-code.api_error", "error_message": "busy"}}
     return [
         record("r1", None, "user", {"text": "Which files?"}),
-        record("r2", "r1", "system", subtype="ui_telemetry", systemPayload=failed),
+        record("r2", "r1", "system", subtype="ui_telemetry", systemPayload=FAILED),
         record("r3", "r2", "assistant", {"text": "hm", "thought": True}, call, **used(100, 9, 40, 4)),
         record("r4", "r3", "tool_result", answer),
         record("r5", "r4", "assistant", {"text": "a.py"}, **used(130, 3, 90)),
@@ -48,6 +50,11 @@ def test_calls_and_usage() -> None:
     assert [kind for _, _, kind in shown(session, second.raw_head)] == kinds
     assert (session.about.id, session.about.cwd, session.about.title) == ("s-1", "/home/dev/shop", "Which files?")
     assert [(one.kind, one.text) for one in session.happenings] == [("api error", "busy")]
+
+
+def test_an_error_at_the_end_names_the_call_before_it() -> None:
+    failed = record("r6", "r5", "system", subtype="ui_telemetry", systemPayload=FAILED)
+    assert [one.after for one in read(as_lines([*chat(), failed]), NAME).happenings] == ["", "r5"]
 
 
 def test_thoughts_that_google_counts_apart() -> None:

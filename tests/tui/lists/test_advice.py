@@ -7,8 +7,10 @@ from random import Random
 from typing import TypeVar
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
+from ctxtui.analysis.findings.suggestions import Suggestion
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.curation.policies.risk import Risk
@@ -231,6 +233,22 @@ async def test_its_command_line_is_copied() -> None:
         await pilot.pause()
         await pilot.press("y")
         assert " --call 12 --after" in pilot.app.clipboard, "another call's context"
+
+
+async def test_without_edits_neither_key_offers_to_stage_them() -> None:
+    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        shown = await listed(screen, pilot)
+        found_ = next(row.finding for row in shown.rows if row.finding is not None)
+        by_hand = replace(found_.finding, edits=(), policy="", by_hand="shorten the prompt yourself")
+        shown.rows = [Suggestion(what=replace(found_, finding=by_hand))]
+        shown.draw_rows(0)
+        for key in ("y", "enter"):
+            shown.show_message(())
+            await pilot.press(key)
+            assert plain(shown.message_line.message) == "Nothing to stage: shorten the prompt yourself"
 
 
 async def test_it_is_told_to_its_end_where_the_list_leaves_room() -> None:

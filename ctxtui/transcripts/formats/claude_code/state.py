@@ -34,7 +34,7 @@ class ClaudeState:
     """The state of one session.
 
     - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
-    - `queued`: texts that a person typed while the agent worked.
+    - `queued`: texts that arrived while the agent worked.
     - `clock`: time of the last record of the main file.
     """
 
@@ -48,14 +48,13 @@ class ClaudeState:
     queued: list[str] = field(default_factory=list)
     order: int = 0
     clock: str | float | None = None
-    contexts: bool = field(init=False)
-    """Whether contexts are built; else only calls with their usage are emitted."""
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
     """The answer whose records are being read, and its thread; its call is emitted after them (`emit_pending`)."""
 
-    def __post_init__(self) -> None:
-        self.contexts = self.answers.contexts
+    @property
+    def contexts(self) -> bool:
+        return self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """Return the thread of `record`, and its first event if new."""

@@ -9,14 +9,14 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ctxtui.core import block
-from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.block import TOOL, Item, Place, message_place
 from ctxtui.core.call import WHILE_IDLE
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_str
 from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code import messages
-from ctxtui.transcripts.formats.claude_code.attachments import attachment_items, rendered_items
+from ctxtui.transcripts.formats.claude_code.attachments import attachment_items, rendered_items, text_mark
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, is_exit_command, parse_message
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
@@ -181,7 +181,7 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord,
 
 
 def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
-    """Handle a queue operation on text typed while the agent works.
+    """Handle a queue operation on text that arrives while the agent works.
 
     It leaves the queue when the model gets it with the next request (remove), when it becomes a separate message
     (dequeue), or returns to the prompt (popAll).
@@ -194,7 +194,7 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
         case "remove" if state.queued:
             text = state.queued.pop(0)
             if text and thread.last is not None and thread.tip is not None:
-                item = Item(block.text(text), Place("messages", "user"))
+                item = Item(block.text(text), message_place("user", text_mark(text)))
                 add_side_point(thread.tip.anchor, state.next_number(), parse_timestamp(record.timestamp), [item])
                 return state.tip_events(thread)
         case "dequeue" if state.queued:

@@ -155,7 +155,7 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
         # Shown to the user, and never sent.
         text = " ".join(as_str(part.get("text")) for part in as_dicts(message.get("content")))
         kind = "api error" if get_path(message, "metadata", "displayRole") == "error" else "note"
-        yield Happened(kind, text, at=written, thread=dialogue.thread)
+        yield Happened(kind, text, dialogue.thread, written, dialogue.last_id)
     elif message.get("role") == "assistant":
         provider = as_str(get_path(message, "modelInfo", "provider"))
         reported, extra = usage(message.get("metrics"), provider), dict[str, Json]()

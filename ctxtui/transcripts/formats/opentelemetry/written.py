@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, answer_items
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.session import MAIN, Session
@@ -101,7 +101,6 @@ def _span_attributes(session: Session, call: Call, name: str, usd: float | None)
 
 def _content_attributes(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json]]]:
     request_items = tree.items(call.sent_head)
-    answer_items = tree.items(call.response_head, call.raw_head) if _has_answer(tree, call) else []
     tools = [
         item.block.value() for item in request_items if item.place.section == "tools" and item.block.kind != HEADER
     ]
@@ -111,11 +110,7 @@ def _content_attributes(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json
     yield "gen_ai.tool.definitions", tools
     yield "gen_ai.system_instructions", system
     yield "gen_ai.input.messages", _convert_messages(request_items)
-    yield "gen_ai.output.messages", _convert_messages(answer_items, call.stop_reason)
-
-
-def _has_answer(tree: Tree, call: Call) -> bool:
-    return call.response_head != call.raw_head and tree.common(call.response_head, call.raw_head) == call.raw_head
+    yield "gen_ai.output.messages", _convert_messages(answer_items(tree, call), call.stop_reason)
 
 
 def _convert_messages(items: Sequence[Item], finished: str = "") -> list[Json]:

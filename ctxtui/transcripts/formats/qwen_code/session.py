@@ -91,7 +91,7 @@ class _QwenHandler:
                 dialogue.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
                 text = as_str(event.get("error_message")) or as_str(event.get("error"))
-                yield Happened("api error", text, at=happened, thread=dialogue.thread)
+                yield Happened("api error", text, dialogue.thread, happened, dialogue.last_id)
 
 
 def _convert(content: Json) -> list[Item]:

@@ -19,7 +19,6 @@ from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import (
     COUNTS,
     LABELS,
-    WARM_UP,
     Exchange,
     Sender,
     classify_side_call,
@@ -137,7 +136,7 @@ class Exchanges:
         aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
-        if aside and aside != WARM_UP:
+        if aside in LABELS:
             return ClientThread(_scoped_thread(scope, aside), LABELS[aside], aside=True)
         if sender.thread:
             parent = _scoped_thread(scope, sender.parent) if sender.parent else ""

@@ -25,10 +25,9 @@ LABELS: Final = {
     COUNTS: "what the client had counted",
     CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
-    WARM_UP: "the client's warm-ups",
     KEPT_WARM: "ctxtui's requests that keep the cache warm",
 }
-"""Thread labels for requests besides the conversation, by the client or by ctxtui."""
+"""Labels of the threads for requests besides the conversation, by the client or by ctxtui."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
@@ -239,6 +238,11 @@ def parse_body(body: bytes | str) -> Json:
         return canonical.loads(body)
     except (ValueError, RecursionError):
         return None
+
+
+def replaces_answer(decision: Json) -> bool:
+    """Whether by a relay's decision the user or a replay answered in place of the model."""
+    return get_path(decision, "released") == "answer" or bool(get_path(decision, "played"))
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:

@@ -193,6 +193,18 @@ def test_conversations_of_one_system_prompt_are_threads_and_headers_do_not_tell_
     assert all(i.block.kind != HEADER or i.place.role for i in session.tree.items(thread.tip))
 
 
+def test_a_tools_result_is_no_title() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "price = 5"}
+    messages = [
+        {"role": "user", "content": [picture]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {}}]},
+        {"role": "user", "content": [result, {"type": "text", "text": "What is it?"}]},
+    ]
+    body = json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 10, "messages": messages})
+    assert read(body.encode())[0].about.title == "What is it?"
+
+
 def test_damage_never_stops_the_reader() -> None:
     data = b"\n".join(file_of(case.values[0]) for case in CASES)
     for at in range(0, len(data), 211):

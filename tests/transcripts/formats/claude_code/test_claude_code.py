@@ -211,6 +211,18 @@ def test_queued_texts_reach_the_model_once() -> None:
     assert found.context("msg_3").count("next") == 1
 
 
+def test_a_queued_notice_is_the_clients() -> None:
+    script = Script()
+    script.user("go")
+    script.assistant(tool_use("toolu_a"), id="msg_1")
+    notice = "<task-notification>done</task-notification>"
+    script.loose("queue-operation", operation="enqueue", content=notice, sessionId=script.session)
+    script.loose("queue-operation", operation="remove", sessionId=script.session)
+    script.result("toolu_a")
+    script.assistant(text("good to know"), id="msg_2")
+    assert read(script.dump()).context("msg_2")[-1] == f"meta|{notice}"
+
+
 @pytest.mark.parametrize(("name", "thread"), [("sidechain_inline", "side-u3"), ("sidechain_as_progress", "a37a9c9")])
 def test_a_sidechain_is_a_thread(name: str, thread: str) -> None:
     found = odd(name)
