@@ -70,7 +70,8 @@ class Charges:
                 Usage(fresh=length, output=length),
             )
             costs = self._pricer([replace(self.call, usage=usage, stop_reason="") for usage in usages])
-            sums = [cost.usd / length for cost, _ in costs if cost is not None]
+            # Without web searches and compaction of `call`, which the usage does not have.
+            sums = [(cost.usd - cost.other) / length for cost, _ in costs if cost is not None]
             self._by_length[key] = (*sums[:-1], sums[-1] - sums[0]) if len(sums) == len(usages) else None
         return self._by_length[key]
 

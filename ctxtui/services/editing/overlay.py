@@ -142,15 +142,18 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the last edit in force of this kind and these targets is the same.
+        """Whether the same edit is in force, and none of another kind changes its targets after it.
 
         False for insertions.
         """
         if edit.spec.adds:
             return False
-        candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
-        last = next((e for e in reversed(candidates) if (e.kind, e.targets) == (edit.kind, edit.targets)), None)
-        return last is not None and last.payload == edit.payload
+        for earlier in reversed(self.edits_of(edit.targets) if edit.targets else self.in_force):
+            if (earlier.kind, earlier.targets) == (edit.kind, edit.targets):
+                return earlier.payload == edit.payload
+            if earlier.kind != edit.kind and _changes_blocks(earlier) and _changes_blocks(edit):
+                return False
+        return False
 
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
         """Stage several edits as one action, which one undo reverts; redundant ones are skipped.
@@ -279,6 +282,10 @@ class ThreadEdits:
         self._log += entries
         self._version += len(entries)
         return entries
+
+
+def _changes_blocks(edit: Edit) -> bool:
+    return edit.spec.rewrites or edit.spec.takes_away
 
 
 def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:

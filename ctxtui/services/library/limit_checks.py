@@ -142,7 +142,7 @@ def _find_largest_context(account: Account) -> tuple[Call, int]:
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the figures of an earlier ``ctxtui check --json``, by each recording's file name.
+    """Read the figures of an earlier ``ctxtui check --json``, by each recording's path.
 
     Raises `Unreadable`, `NotFound`, and `Malformed` for another kind of file.
     """
@@ -157,16 +157,19 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         isinstance(entry, dict) and isinstance(entry.get("figures"), dict) for entry in files
     ):
         raise Malformed(f"{path} contains no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
-    return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
+    return {str(entry.get("file", "")): entry["figures"] for entry in files}
 
 
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`, by its file name; None if there is none.
+    """The baseline of recording `name`, by its path, else by its file name; None if there is none.
 
     A single baseline is for the only recording (`is_only`), whatever its name.
     """
-    match = by_file.get(Path(name).name)
-    return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
+    if name in by_file:
+        return by_file[name]
+    matches = [figures for file, figures in by_file.items() if Path(file).name == Path(name).name]
+    candidates = matches or (list(by_file.values()) if is_only else [])
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def parse_count(text: str, option: str) -> int:

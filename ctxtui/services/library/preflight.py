@@ -57,10 +57,10 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     window = context_window(book, call, usable_share)
 
     def usd(usage: Usage) -> float | None:
-        # A forecast call is priced as complete, even if the answer of `call` was not.
+        # A forecast call is priced as complete, even if the answer of `call` was not, and without its web searches.
         like = replace(call, usage=replace(usage, output_final=True), stop_reason="")
         cost = price_call(like, prices)
-        return None if cost is None else cost.usd
+        return None if cost is None else cost.usd - cost.other
 
     miss_count = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
     outlook = forecast_outlook(book, thread, turns, window.window, usd, miss_count)

@@ -65,6 +65,13 @@ def test_an_edit_that_stands_is_not_staged_again() -> None:
     assert len(edits.stage_all([note])) == 1
 
 
+def test_an_edit_is_staged_again_after_another_one_changed_its_block() -> None:
+    edits, targets = ThreadEdits(), target("aa")
+    drop, text = make("drop", targets), make("replace", targets, {"text": "shorter"})
+    assert [len(edits.stage_all([edit])) for edit in (drop, text, drop, drop, text)] == [1, 1, 1, 0, 1]
+    assert len(edits.stage_all([make("pin", targets)])) == 1 and edits.stage_all([text]) == []
+
+
 @given(
     st.lists(
         st.sampled_from(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from ctxtui.core.errors import BadConfig, Malformed
-from ctxtui.services.library.limit_checks import parse_count, read_baseline
+from ctxtui.services.library.limit_checks import baseline_for, parse_count, read_baseline
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"files": [{"figures": 5}]}', '{"files": {}}', "\x00"])
@@ -30,3 +31,13 @@ def test_a_count_is_an_amount_or_refused(text: str, count: int | None) -> None:
         return
     with pytest.raises(BadConfig):
         parse_count(text, "--max-tokens")
+
+
+def test_a_baseline_is_that_of_the_same_path_or_else_of_the_only_such_name(tmp_path: Path) -> None:
+    files = [{"file": f"{case}/trace.jsonl", "figures": {"calls": calls}} for case, calls in (("a", 1), ("b", 2))]
+    (tmp_path / "base.json").write_text(json.dumps({"files": files}))
+    both = read_baseline(tmp_path / "base.json")
+    one = {"a/trace.jsonl": both["a/trace.jsonl"]}
+    assert [baseline_for(f"{case}/trace.jsonl", both, False) for case in "abc"] == [{"calls": 1}, {"calls": 2}, None]
+    assert baseline_for("c/trace.jsonl", one, False) == {"calls": 1} == baseline_for("new.jsonl", one, True)
+    assert baseline_for("new.jsonl", one, False) is None
