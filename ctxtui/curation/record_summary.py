@@ -27,7 +27,7 @@ from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 from ctxtui.curation.context import THINKING, CallFacts, Context, is_call, is_result
 
 SHARE: Final = 5
-"""If no length is requested, a summary has the size of its blocks divided by this."""
+"""If no length is requested, a summary has at most the size of its blocks divided by this."""
 MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 2_000
 """Limits of that length in tokens.
 

@@ -87,7 +87,7 @@ ONE_MEANING = {
     ),
     "^o": (
         "hold, release",
-        {"held request", "hold or release the request", "hold the next request", "send the held request"},
+        {"held request", "hold the next request", "send the held request"},
     ),
     "/": ("find, filter", {"filter sessions", "filter the list", "search"}),
     "$": ("money", {"money: total, misses, by tool", "stats of all sessions"}),
@@ -170,6 +170,7 @@ def test_every_key_that_does_something_else_now_stands_in_the_table() -> None:
         ("$", "bill of the session"),
         ("W", "heaviest blocks, by tokens or carry"),
         ("^l", "draw the screen anew"),
+        ("^o", "hold or release the request"),
         ("i", "answer for the tool that waits"),
         ("B", "rows by the one before"),
         ("b", "rows by something else"),

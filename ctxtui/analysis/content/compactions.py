@@ -96,7 +96,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     - `trigger`: ``auto``, ``manual``, ``idle`` or "" (not recorded); `at`: Unix seconds (None: not recorded).
     - `before`, `after`: the figures of the calls around it.
-    - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
+    - `summary`: nodes of the summary (if none is marked, of the new blocks), with `summary_tokens`.
     - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
     - `sealed`: the summary is encrypted, so that only the provider can read it.
     - `facts`: files and decisions, and of the literals the lost ones, at most `MAX_LITERALS`.

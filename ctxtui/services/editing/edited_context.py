@@ -84,7 +84,7 @@ class WrittenContext:
     """A context written as a file or a request body.
 
     - `lost`: descriptions of what is lost in `data`.
-    - `name`: the required file name ("": any).
+    - `name`: the file name of a session ("": none), required if the tool searches its folder (`ResumeTarget.beside`).
     - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
     - `beside`: further files of the session, by their path from the folder of the file.
     """

@@ -35,7 +35,8 @@ class HoldNext(Command):
     Press again to cancel.
     """
 
-    name, keys, label, group = "hold or release the request", ("ctrl+o",), "hold", "chat"
+    name, keys, label, group = "hold the next request", ("ctrl+o",), "hold", "chat"
+    synonyms = ("hold or release the request",)
     run = Act(TalkController, TalkController.hold)
     unless = key_unless = frozenset({HELD})
 

@@ -59,7 +59,7 @@ class HeldRequestsController(Controller):
         self._is_attached = self._holds_next = False
         self._held: tuple[RemoteHeldRequest, ...] = ()
         self._asked_id = ""
-        """Id of the request in the last question."""
+        """Id of the request that was shown last."""
         self._deadline = 0.0
         """Its deadline: requests over a WebSocket share one id, but the next one has a later deadline."""
         self._own_question: Question | None = None

@@ -164,7 +164,7 @@ class SessionLoader:
         self._woken = threading.Event()
         self._pace = Pace()
         self._last_post = 0.0
-        """Time of the last post of partial figures."""
+        """Time from which the next post of partial figures waits."""
         self._displayed = threading.Event()
         self._key_handled = threading.Event()
         self._paused_until = 0.0

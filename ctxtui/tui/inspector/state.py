@@ -56,7 +56,7 @@ class InspectorState:
         self.thread, self.index = MAIN, 0
         self.shown: tuple[str, ...] = ALL_LINES
         self.follows = follow
-        """Whether the view follows a growing recording."""
+        """Whether the view, if at its end, follows a growing recording."""
         self._follows_by_hand = False
         """Whether the user chose to follow."""
         self.live = self.complete = False

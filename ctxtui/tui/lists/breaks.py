@@ -44,5 +44,5 @@ class BreaksScreen(ListScreen[Quote | Lost, Edit]):
     def choose(self, row: Quote | Lost) -> Edit | None:
         edit = self._keep(row.literal)
         if edit is None:
-            self.show_message([Span("No summary removed this; esc, then u takes the edit back.", "dim")])
+            self.show_message([Span("No summary removed this; esc, then E lists the edit to take back.", "dim")])
         return edit

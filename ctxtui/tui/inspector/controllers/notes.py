@@ -157,7 +157,7 @@ class NotesController(Controller):
             [placed for placed in self.session_notes.order if placed.is_found] if self.session_notes is not None else []
         )
         if not order:
-            self.show_message([Span("This session has no notes or bookmarks.", "dim")])
+            self.show_message([Span("The recording no longer contains a block or call with a note.", "dim")])
             return
         position = 0, self.state.index + 1, self.panels.transcript.node or 0
         if self._last_visited is not None and self._last_visited[1:] == position:
