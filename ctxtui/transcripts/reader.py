@@ -16,18 +16,17 @@ class Reader(Protocol):
     """Turns the bytes of one recording into events.
 
     Made by a format's `open` with the tree that receives the nodes. Any chunking of the same bytes gives the same
-    events in the same order (law 2): the state after `settle` depends on all bytes so far, never on where the slices
-    ended.
+    events in the same order (law 2).
     """
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far; None if there is none."""
+        """The incomplete record at the end of the bytes so far, or missing files; None for neither."""
         return None
 
     @property
     def rereads(self) -> bool:
-        """Whether a grown file must be read anew: new bytes may contradict old events."""
+        """Whether a grown file must be read anew: new bytes may contradict the events of `settle`."""
         return False
 
     def feed(self, data: bytes) -> list[Event]:
