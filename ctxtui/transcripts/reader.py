@@ -42,15 +42,12 @@ class Reader(Protocol):
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`, with its own bytes and line numbers.
-
-        A file of another session emits nothing; neither does any file for a format without companions.
-        """
+        """Return the reader for companion file `name`; it emits nothing if the format has no companions."""
         return NoReader()
 
 
 class NoReader(Reader):
-    """Ignores a file that belongs to no session."""
+    """Ignores a file beside a recording whose format has no companions."""
 
     def feed(self, data: bytes) -> list[Event]:
         return []
