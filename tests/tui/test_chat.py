@@ -642,6 +642,14 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
 
 
+async def test_an_empty_draft_waits_too(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (screen, pilot, _):
+        await pilot.press("escape", "U")
+        assert screen.prompt.text == "hello"
+        await pilot.press("escape", "i")
+        assert screen.prompt.text == "", "Enter would send the old message again, at the end"
+
+
 async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
