@@ -446,7 +446,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         partner = screen.state.host.chat_model
         assert partner is not None
         hosted = replace(
-            partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models=("mystery-1", MODEL)
+            partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models={"mystery-1": 0, MODEL: 0}
         )
         screen.state.host.chat_model = hosted
         await screen.owner(ModelController).choose_model()
