@@ -76,17 +76,8 @@ class ContextWindow(Struct, frozen=True):
         }
 
 
-def window_of_size(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
-    """A window of known size, in tokens, without a recording.
-
-    `user_tokens`: the user's usable part (0: the share).
-    """
-    return ContextWindow(
-        window, _usable_tokens(window, usable_share, user_tokens), RECORDED if window else "", window, window
-    )
-
-
-def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
+def usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
+    """Tokens of a `window` to fill: its `share`, or the user's own number (None or 0: none)."""
     return min(user_tokens, window) if user_tokens else round(window * share)
 
 
@@ -99,7 +90,7 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)
     accepted_tokens = max(card.window or 0, window if origin in (SEEN, REQUESTED) else 0)
-    usable = _usable_tokens(window, usable_share, card.usable)
+    usable = usable_tokens(window, usable_share, card.usable)
     compacts = shown.compacts_at
     if compacts and origin != USER and (not window or compacts <= window):
         return ContextWindow(

@@ -10,7 +10,7 @@ from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.cache.rules import CacheRules
 
 Tokens = Callable[[int], int]
-"""Counts the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
+"""Tokens of the context that ends at a node; a reported one may have fewer than a shorter one that is counted."""
 
 
 class CacheMarker(NamedTuple):
@@ -61,7 +61,7 @@ def build_prompt(
     - `tokens`: counts contexts by node.
     - `markers`: (node, lifetime in seconds, and optionally `CacheMarker.ends`) in prompt order; of several at one
       position the last is used.
-    - `total`: the whole input in tokens if it is more than `tokens(head)`.
+    - `total`: the whole input in tokens (None: `tokens(head)`).
     - `explicit`: as in `CachedPrompt`.
     - `answer`: the node at which the answer ends.
     """

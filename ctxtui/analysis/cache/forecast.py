@@ -203,7 +203,7 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Least tokens that `call` reads.
+        """Least tokens that `call` is expected to read.
 
         0 if the cache has no entries at markers, nothing was ever cached, or the simulator knows the markers.
         """

@@ -29,7 +29,7 @@ class NextRequest(NamedTuple):
     - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds; 0: unknown).
     - `weigh`: gives the tokens of a block's features in this prompt.
     - `ends`: gives the last cache position of the same request with another context (a node).
-    - `floors`: least tokens that it reads.
+    - `floors`: least tokens that it is expected to read.
     - `forecast`: the simulation corrected by what the client's behaviour predicts, as the audit compares it with
       reports. None for a recorded call (`Replay.request_of`), if the recording has an estimate, or if no earlier call
       allows one.

@@ -96,7 +96,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     - `trigger`: ``auto``, ``manual``, ``idle`` or "" (not recorded); `at`: Unix seconds (None: not recorded).
     - `before`, `after`: the figures of the calls around it.
-    - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
+    - `summary`: nodes of the summary (if none is marked, of the new blocks), with `summary_tokens`.
     - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
     - `sealed`: the summary is encrypted, so that only the provider can read it.
     - `facts`: files and decisions, and of the literals the lost ones, at most `MAX_LITERALS`.
@@ -343,16 +343,16 @@ class _CompactionAnalysis:
                 )
                 before.append(touch)
                 if new and touch.path in files:
-                    recovery = self._make_recovery(number, node, answers.get(content.pairing_id))
+                    recovery = self._make_recovery(number, node, answers.get(node))
                     recoveries.setdefault(touch.path, []).append(recovery)
         return recoveries
 
-    def _results_by_call(self) -> dict[str, int]:
-        results = {}
+    def _results_by_call(self) -> dict[int | None, int]:
+        results: dict[int | None, int] = {}
         for _, node in self._later:
             result = self._tree[node]
             if result.category == _RESULT:
-                results[read(result.block).call_id or self._book.names.answered_call_id(result)] = node
+                results[self._book.names.call_of_result(result)] = node
         return results
 
     def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:

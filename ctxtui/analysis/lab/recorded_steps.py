@@ -33,7 +33,7 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     - `at`: when it was sent; `asked_at`: the same by the clock of its cache (`CacheForecaster.time_of`; Unix seconds;
       None: unknown).
     - `life`: the lifetime that its client writes; "": the default.
-    - `floors`: least tokens that it reads.
+    - `floors`: least tokens that it is expected to read.
     - `unrecorded`: unrecorded tokens, and `gone` absent blocks, according to earlier reports.
     - `reported`: gives the last node at or above a node of its context whose length was reported before, with that
       length in tokens; valid while the step is the newest.

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import usable_tokens
 from ctxtui.cli.context import JSON_OPTION, config_of, read_file
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, refuse, write_json
@@ -47,9 +47,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
         write_json(_counts_json(counts))
     else:
         painter = Painter(settings.glyphs)
-        usable = window_of_size(
-            counts.card.window or 0, settings.usable_share, user_tokens=counts.card.usable or 0
-        ).usable
+        usable = usable_tokens(counts.card.window or 0, settings.usable_share, counts.card.usable)
         painter.lines(lines(counts.files, counts.half, counts.usd, counts.card.id, usable))
     for error in failed:
         note(str(error))

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import usable_tokens
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config, Origin
@@ -77,7 +77,7 @@ def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
     card = model_table().card(chat_model.model)
     user_tokens = find_size(card.id, settings.usable_contexts)[1]
     window = chat_model.window or card.window or 0
-    return window_of_size(window, settings.usable_share, user_tokens=user_tokens).usable
+    return usable_tokens(window, settings.usable_share, user_tokens)
 
 
 def _source_text(origin: Origin | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import usable_tokens
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, find_size, window_origin, window_setting
@@ -62,5 +62,5 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     usable_as, usable_setting = find_size(name, settings.usable_contexts)
     usable_origin = config.origins.get(f"models.{usable_as}")
     check_usable(usable_as, usable_setting, window, usable_origin.place if usable_origin is not None else "settings")
-    usable = window_of_size(window, settings.usable_share, user_tokens=usable_setting).usable
+    usable = usable_tokens(window, settings.usable_share, usable_setting)
     return ModelWindow(name, card, window, usable, place if set_size else source if model_size else "model table")

@@ -71,7 +71,7 @@ def explain_this_call(this_call: ThisCall) -> dict[str, str]:
             f"{least}{answer.tokens:,} tokens of output.{_price_per_million(answer.usd, answer.tokens)}"
         )
         if answer.partial:
-            explanations["answer"] += " Only its beginning was reported: the tokens are counted from the recorded text."
+            explanations["answer"] += " It was only partly reported."
     if this_call.total is not None and lines_by_name:
         money = [(line.name, line.usd) for line in this_call.lines if line.usd]
         if money:

@@ -91,16 +91,15 @@ class ThreadSums:
 
 def _add_call(sums_so_far: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
     """Add one call to the sums; return False if it is not priced yet."""
-    if call.usage is not None:
-        if call.id not in costs:
-            return False
-        spending = call_row(call, costs.get(call.id), "")
-        sums_so_far.usd = sums_so_far.usd if spending.usd is None else (sums_so_far.usd or 0.0) + spending.usd
-        sums_so_far.lacking += spending.at_least
-        if not call.is_sum:
-            sums_so_far.reported = max(sums_so_far.reported or 0, call.usage.input)
-    else:
+    if call.usage is not None and call.id not in costs:
+        return False
+    spending = call_row(call, costs.get(call.id), "")
+    sums_so_far.usd = sums_so_far.usd if spending.usd is None else (sums_so_far.usd or 0.0) + spending.usd
+    sums_so_far.lacking += spending.at_least
+    if call.usage is None:
         sums_so_far.silent = (*sums_so_far.silent, call.id)
+    elif not call.is_sum:
+        sums_so_far.reported = max(sums_so_far.reported or 0, call.usage.input)
     sums_so_far.read += 1
     return True
 

@@ -217,6 +217,9 @@ class ContextRows:
         if self._rows is None or self._path_nodes is None or self._tails is None:
             tree = scene.session.tree
             self._rows, self._path_nodes, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
+        if self.scene is not None and scene.call is not self.scene.call:
+            # What is not recorded, labels and costs of images differ from call to call.
+            self.bodies.clear()
         self.scene, self.ledger, self.shown = scene, ledger, shown
         self.charge = self._charge_cache.get(scene, self._path_nodes.show(scene.head))
         self._row_cache.show(scene, self.charge)

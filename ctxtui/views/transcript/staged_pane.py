@@ -61,8 +61,7 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     - `dialect`: the provider dialect checked; `warnings`: (text, subject).
     - `thinking_lost`: tokens of thinking that the provider drops because of the edits.
     - `without_target`: edits without a target in this context.
-    - `active`: the number of edits that the call shown was sent with, if no others are in question; the pane is then
-      the relay's report.
+    - `active`: the number of active edits if none changes the context shown; the pane then tells how the call was sent.
     """
 
     staging: Staging

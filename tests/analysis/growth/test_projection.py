@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.projection import (
     ROUND,
     TURN,
@@ -93,7 +93,10 @@ def test_a_compaction_is_no_growth_and_tells_where_the_next_one_comes() -> None:
     script.hear(block.text("summary")).call(block.text("ok"), usage=Usage(fresh=20_000))
     counted = book(script.session, model_table())
     assert [turn.growth for turn in measure_turns(counted, "main")] == [None, 110_000, None]
-    assert automatic_compaction(counted, "main", window_of_size(200_000, 0.75)) == (160_000, "observed")
+    assert automatic_compaction(counted, "main", ContextWindow(limit=200_000, usable=150_000, window=200_000)) == (
+        160_000,
+        "observed",
+    )
 
 
 def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
@@ -103,4 +106,6 @@ def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
     seen = forecast_outlook(counted, "main", 5, 0, usd)
     assert (seen.growth, seen.after, seen.usd) == (None, None, None)
     assert forecast_outlook(book(steady(), model_table()), "main", 5, 0, lambda usage: None).usd is None
-    assert automatic_compaction(counted, "main", window_of_size(200_000, 0.75)) is None, "nobody knows this client"
+    assert (
+        automatic_compaction(counted, "main", ContextWindow(limit=200_000, usable=150_000, window=200_000)) is None
+    ), "nobody knows this client"

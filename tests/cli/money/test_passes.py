@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.services.recordings.open import load
+from ctxtui.views.lists.costs import bill
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import plain
 from tests.cli.conftest import Run
 from tests.cli.test_same_totals import said_alike
 from tests.services.lookalike import ClaudeCode, lines
@@ -104,6 +108,9 @@ def test_a_pass_of_the_same_model_is_no_call_and_an_unknown_model_s_has_no_price
     (tmp_path / "same.har").write_bytes(har(same))
     found = ctxtui("cost", tmp_path / "same.har", "--json").json
     assert (found["calls"], found["tokens"]) == (1, 980 + 43_802) and found["totals"]["cost_usd"] is not None
+    calls = list(load(tmp_path / "same.har").session.calls.values())
+    paid_by_subscription = bill.heading(Statement(calls=calls, subscription=True))
+    assert plain(paid_by_subscription).startswith(f" {numbers.tokens(found['tokens'])} tokens")
     unknown = {**USAGE, "iterations": [report("advisor_message", 900, 80, model="homemade-7"), PASSES[2]]}
     (tmp_path / "unknown.har").write_bytes(har(unknown))
     found = ctxtui("cost", tmp_path / "unknown.har", "--json").json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.context_window import window_of_size
+from ctxtui.analysis.context_window import usable_tokens
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -193,5 +193,5 @@ def test_the_users_usable_part_of_a_window_is_over_the_share() -> None:
     table = table_for(Settings(models={"claude-opus-4": {"context_size": 20_000, "usable_context": 17_000}}))
     card = table.card("claude-opus-4-20250514")
     assert (card.window, card.usable) == (20_000, 17_000)
-    assert window_of_size(20_000, 0.75, user_tokens=card.usable or 0).usable == 17_000
-    assert window_of_size(20_000, 0.75).usable == 15_000
+    assert usable_tokens(20_000, 0.75, card.usable) == 17_000
+    assert usable_tokens(20_000, 0.75, None) == 15_000

@@ -446,6 +446,13 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
     assert {row.id: row.peak for row in sums.rows(session, costs, _reported)}["find"] == 99_999
 
 
+def test_an_answer_without_a_report_makes_the_cost_of_its_thread_a_lower_bound() -> None:
+    session = Story().user("a").call("b").user("c").call("d", usage=False).session
+    costs = study_of(session).costs
+    [row], [node] = threads.ThreadSums().rows(session, costs, _reported), thread_nodes(session, costs, _reported)
+    assert row.usd == node.least and row.lacking == 1 and node.usd is None
+
+
 def test_a_sum_of_untold_calls_has_no_average() -> None:
     session = with_subagents()
     for call in session.thread_calls("find"):

@@ -10,7 +10,7 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain
 from ctxtui.views.transcript.block_details import details, if_on_path
 from tests.cases.scenes import rows_of, study_of, text_of
-from tests.cases.sessions import Story, long_session, use
+from tests.cases.sessions import Story, compacted, long_session, use
 
 TEXT = "\n".join(f"line {n} says something of its own" for n in range(30))
 
@@ -87,3 +87,13 @@ def test_what_a_recording_lacks_has_the_same_name_in_its_row_and_when_it_is_open
         rows.toggle(0)
         row, opened, *_ = text_of(rows, 150)
         assert f"not recorded {lacks}, inferred" in row and opened.endswith(f"most likely {lacks}."), (row, opened)
+
+
+def test_an_open_block_is_drawn_again_for_another_call() -> None:
+    study = study_of(compacted())
+    rows, known = rows_of(study, 0), study.thread("main")
+    rows.toggle(0)
+    for index in range(len(known.calls)):
+        rows.show(study.scene("main", index), known.boundaries, known.ledger, rows.shown)
+        row, *lines = text_of(rows, 150)[:8]
+        assert ("re-attached" in row) == any("Re-attached" in line for line in lines)

@@ -30,6 +30,7 @@ from ctxtui.analysis.session_events import format_duration, format_thousands
 from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
+from ctxtui.pricing.price import count_charged_tokens
 from ctxtui.views.lists import advice
 from ctxtui.views.text import bars, cells, narrow, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
@@ -496,7 +497,7 @@ def heading(statement: Statement) -> list[Span]:
     usd = numbers.least(statement.bill.usd, statement.bill.at_least)
     if not statement.subscription:
         return [Span(" "), Span(usd, "ink bold"), Span(f" {PRICE_KIND} · {calls}{more}", "dim")]
-    tokens = sum(c.usage.input + c.output for c in statement.calls if c.usage)
+    tokens = sum(map(count_charged_tokens, statement.calls))
     share = f" · peak {numbers.share(statement.peak / statement.window, 0)} of the window" if statement.window else ""
     return [
         Span(" "),
