@@ -32,6 +32,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, newest_quotas, subtract
+from ctxtui.transcripts.kit.http_exchange.pair import replaces_answer
 from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
@@ -55,8 +56,8 @@ def merge_exchange(own: Call, sent: Call) -> Call:
     Body, times, report (or error) and answer's end are the exchange's, where it has them; thread, epoch, id and
     position in the file are the transcript's.
     """
-    # If the user answered in place of the model, the report that the client recorded is not a provider's.
-    report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
+    # Without the model, the report that the client recorded is not a provider's.
+    report = sent if sent.usage is not None or sent.error or replaces_answer(sent.extra.get(EDITS)) else own
     timed = sent if sent.started is not None else own
     body = sent if sent.raw_head != ROOT else own
     return replace(

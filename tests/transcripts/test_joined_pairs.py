@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import KEEP_WARM, Call
+from ctxtui.core.call import EDITS, KEEP_WARM, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.joined import SessionJoin, pair_calls
+from ctxtui.transcripts.joined import SessionJoin, merge_exchange, pair_calls
 
 Row = tuple[str, float, Usage | None, str]
 """A call: its id, when it began, its report, the text of its answer."""
@@ -164,3 +164,13 @@ def test_only_calls_that_may_still_be_exchanges_are_in_doubt(name: str) -> None:
     assert found.doubtful == doubtful
     reasons = [one.reason for one in SessionJoin(wire, own).join().skipped]
     assert len(reasons) == bool(doubtful) and all(f"{doubtful} of its calls" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("decision", "usage"), [({"applied": ["e1"]}, Usage(9)), ({"released": "answer"}, None), ({"played": "s:1"}, None)]
+)
+def test_the_transcripts_report_counts_unless_the_model_was_not_asked(
+    decision: dict[str, Json], usage: Usage | None
+) -> None:
+    own, sent = Call("own", "main", usage=Usage(9)), Call("sent", "main", extra={EDITS: decision})
+    assert merge_exchange(own, sent).usage == usage

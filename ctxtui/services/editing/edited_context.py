@@ -63,7 +63,7 @@ class EditedContext:
     limits: RequestLimits
     after: bool = False
     size: int | None = None
-    """Tokens of the next request's context under the edits; None if unknown."""
+    """Tokens of the context under the edits; None if unknown."""
     count: Callable[[Block], int] | None = None
     """Counts the tokens of a block, on the same scale as `size`."""
 
@@ -84,7 +84,7 @@ class WrittenContext:
     """A context written as a file or a request body.
 
     - `lost`: descriptions of what is lost in `data`.
-    - `name`: the required file name ("": any).
+    - `name`: the file name of a session ("": none), required if the tool searches its folder (`ResumeTarget.beside`).
     - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
     - `beside`: further files of the session, by their path from the folder of the file.
     """

@@ -23,7 +23,14 @@ from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM, Exchange, identify_sender, parse_body, read_betas
+from ctxtui.transcripts.kit.http_exchange.pair import (
+    KEPT_WARM,
+    Exchange,
+    identify_sender,
+    parse_body,
+    read_betas,
+    replaces_answer,
+)
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MARK, VERSION, BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.quota import read_quota_headers
@@ -277,8 +284,8 @@ class _AttachedHandler:
         call = replace(call, error=error or call.error)
         if pending.decision:
             call = replace(call, extra={**call.extra, EDITS: pending.decision})
-        if pending.decision.get("released") == "answer" or pending.decision.get("played"):
-            # The user or a replay answered in place of the model: nothing was read, so there is no usage.
+        if replaces_answer(pending.decision):
+            # Nothing was read, so there is no usage.
             call = replace(call, usage=None)
         if pending.sent is None or call.skeleton is None:
             return call

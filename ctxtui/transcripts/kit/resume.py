@@ -82,9 +82,9 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
 
-    `name` is the required file name ("": any), with the session's own folder before it if it has one; `folder` the
-    required folder below the tool's ``sessions`` ("": any). `beside` has further files, by their path from this one's
-    folder.
+    `name` is the file's name, with the session's own folder before it if it has one; a tool that searches a folder
+    (`ResumeTarget.beside`) finds no other. `folder` is the required one below the tool's ``sessions`` ("": any).
+    `beside` has further files, by their path from this one's folder.
     """
 
     data: bytes

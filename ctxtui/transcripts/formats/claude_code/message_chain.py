@@ -45,7 +45,7 @@ class Anchor:
     - `version`: grows with every change.
 
     For an anchor that is no answer: `began` is why a context starts here, `tokens_before` the recorded size of the
-    previous context (0: not recorded), `trigger` who requested the start (``auto``, ``manual``; "": not recorded),
+    previous context (0: not recorded), `trigger` why it starts (``auto``, ``manual``, ``idle``; "": not recorded),
     `used` whether a call has continued from it.
     """
 

@@ -68,7 +68,11 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
             # Forks repeat their parent's record; the first one counts.
             line.slots.clear()
         lines.append(line)
+    owners = [n for n, line in enumerate(lines) for _ in line.slots]
     edits = apply_edits(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
+    if order.drops_prompt and edits.last is not None:
+        # The client displays these events.
+        lines = [line for n, line in enumerate(lines) if n < owners[edits.last] or line.kind != _EVENTS["user"]]
     first = next((n for n, line in enumerate(lines) if line.is_changed), None)
     if edits.appended:
         first = len(lines) if first is None else first

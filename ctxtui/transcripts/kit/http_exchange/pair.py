@@ -240,6 +240,11 @@ def parse_body(body: bytes | str) -> Json:
         return None
 
 
+def replaces_answer(decision: Json) -> bool:
+    """Whether by a relay's decision the user or a replay answered in place of the model."""
+    return get_path(decision, "released") == "answer" or bool(get_path(decision, "played"))
+
+
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
     """Read the active beta features for `Exchange.extra` from a request's headers.
 

@@ -98,6 +98,7 @@ def test_a_prompt_after_the_last_answer_is_named_as_lost() -> None:
     end = max(at for at, item in enumerate(path) if item.place.role == "assistant") + 1
     made = write_session(ResumeOrder(source=data, path=path, sent=as_is(path), ids=iter(()), now=0.0, end=end), NEW)
     assert codex_context(made.data)[-1]["content"][0]["text"] == "Done." and made.lost == (UNANSWERED,)
+    assert b"and then?" not in made.data, "the client would display it"
 
 
 def test_a_note_is_a_line_of_its_own() -> None:
