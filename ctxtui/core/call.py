@@ -247,7 +247,7 @@ class Call(Struct, frozen=True, gc=False):
 
 
 def count_calls(calls: Iterable[Call]) -> int:
-    """Count calls as every command and screen does, each by its `Call.count`."""
+    """Count `calls`, each by its `Call.count`."""
     return sum(call.count for call in calls)
 
 

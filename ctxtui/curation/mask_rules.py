@@ -63,7 +63,6 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
     - `holds`: every match contains one of these texts, for a fast search; (): unknown.
     - `fold`: whether the pattern ignores case; then `holds` are in lower case.
     - `check`: the name of a further test of matches (`CHECKS`); "" for none.
-    - `source`: where the format is documented.
     """
 
     name: str
@@ -81,7 +80,6 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
     """Conditions on the characters before and after a match."""
     inner: re.Pattern[str]
     """`pattern` without `borders`."""
-    source: str = ""
 
 
 class SecretMembers(Struct, frozen=True, kw_only=True):
@@ -141,7 +139,6 @@ def _make_key_rule(row: dict[str, Json]) -> MaskingRule:
         holds=tuple(row["starts"]),
         is_key=True,
         word=True,
-        source=row["source"],
     )
 
 
@@ -162,7 +159,6 @@ def _make_rule(row: dict[str, Json]) -> MaskingRule:
         holds=tuple(row.get("holds", ())),
         fold=pattern.startswith("(?i)"),
         check=check,
-        source=str(row.get("source", "")),
     )
 
 

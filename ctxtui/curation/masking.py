@@ -1,8 +1,9 @@
 """Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-``session scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
-secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their results. Whether a member
-of a record is structure depends on its path (`MaskingRules.structure`); everything else is content.
+``session scrub``, ``share``, reports and OTLP use `Masker`, exports do not. Each mask names what it replaces (``⟨api
+key 1⟩``), and equal secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their
+results. Whether a member of a record is structure depends on its path (`MaskingRules.structure`); everything else is
+content.
 
 A *find* is a match of a rule in a text. A *piece* is the part of a secret in one text, if the secret spans adjacent
 texts.
@@ -283,14 +284,12 @@ class Masker:
             for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
                 if first < last:
-                    text = joined[first:last]
-                    anywhere = len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text))
-                    self._learn_piece(find, text, text_part, begins=first == start, anywhere=anywhere)
+                    self._learn_piece(find, joined[first:last], text_part, begins=first == start, is_whole=is_whole)
 
-    def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, anywhere: bool) -> None:
+    def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, is_whole: bool) -> None:
         """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
-        if anywhere:
+        if len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text)):
             for shown in (text.strip(), _one_line(text)):
                 previous = self.pieces.long.get(shown, piece)
                 self.pieces.long[shown] = min(previous, piece, key=lambda candidate: candidate.rank)

@@ -16,7 +16,7 @@ from ctxtui.core.edit import Edit, make
 from ctxtui.core.edit_kinds import TRANSPLANT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.block_text import make_message
-from ctxtui.curation.apply.copied_items import call_id_of, describe_items
+from ctxtui.curation.apply.copied_items import describe_items
 from ctxtui.curation.apply.insertion import COPY_BEGINS
 from ctxtui.curation.context import THINKING, Context, is_call, is_result
 from ctxtui.curation.legality.violation import Violation
@@ -228,7 +228,7 @@ def rename_calls(items: Iterable[Item], used_ids: Collection[str], salt: str = "
     names: dict[str, str] = {}
     renamed: list[Item] = []
     for item in items:
-        if is_call(item.block.kind) and (id_ := call_id_of(item.block)):
+        if is_call(item.block.kind) and (id_ := read(item.block).call_id):
             names[id_] = _new_id(id_, {*used_ids, *names.values()}, salt)
         value = item.block.value()
         changed = _with_ids(value, names)

@@ -9,8 +9,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.store.block_codec import digest_text
@@ -65,17 +63,9 @@ def _subject_values(note: Note) -> tuple[Any, ...]:
 
 def _make_note(row: tuple[Any, ...]) -> Note:
     session, call, digest, occurrence, bookmark, text, at, about, path = row
-    note = Note(
-        py_text(session),
-        py_text(call),
-        target=None,
-        bookmark=bool(bookmark),
-        text=py_text(text),
-        at=at,
-        about=py_text(about),
-        path=py_text(path),
-    )
-    return replace(note, target=Target(digest_text(digest), occurrence)) if digest else note
+    target = Target(digest_text(digest), occurrence) if digest else None
+    texts = {"text": py_text(text), "about": py_text(about), "path": py_text(path)}
+    return Note(py_text(session), py_text(call), target=target, bookmark=bool(bookmark), at=at, **texts)
 
 
 def delete_quotes(conn: sqlite3.Connection, session: int) -> None:

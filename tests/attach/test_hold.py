@@ -287,6 +287,19 @@ async def test_a_secret_leaves_by_no_other_request(tmp_path: Path, asked: bytes)
         assert (await answer(*line))[:12] in (b"HTTP/1.1 422", b"HTTP/1.1 400") and not provider.seen
 
 
+async def test_a_secret_that_was_sent_to_ollama_is_not_held_with_the_next_message(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": f"my key is {KEY}"}]
+    async with held(tmp_path, HoldRules(secret=True)) as (provider, relay, gate, _):
+        provider.replies = [[OK]] * 2
+        for more in ([], [{"role": "assistant", "content": "hm"}, {"role": "user", "content": "go on"}]):
+            asked = request(messages=[*said, *more]).replace(b"/v1/messages ", b"/api/chat ")
+            line = await begun(relay, asked)
+            if not more:
+                await until(gate)
+                gate.release("", RELEASE)
+            assert await answer(*line) == OK
+
+
 async def test_a_request_for_a_title_is_held_for_nothing_else(tmp_path: Path) -> None:
     async with held(tmp_path, HoldRules(each=True, secret=True)) as (provider, relay, _, __):
         provider.replies = [[OK]]

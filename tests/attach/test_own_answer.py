@@ -143,7 +143,7 @@ async def test_googles_requests_are_held_released_answered_and_refused(tmp_path:
 
 
 def test_ollama_is_refused_in_its_own_words_and_answered_by_nobody() -> None:
-    assert json.loads(build_refusal("ollama", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
+    assert json.loads(build_refusal("ollama_chat", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
 
 
 async def held_once(run: HoldingRun) -> None:

@@ -41,6 +41,10 @@ def test_a_shell_sends_the_body_byte_for_byte(tmp_path: Path, form: str, key: st
     assert key in arguments and ("models/m-1%20%24%28x%29:generateContent" in arguments) == (form == "google")
 
 
+def test_a_model_that_is_not_recorded_is_a_variable() -> None:
+    assert b"models/${MODEL}:generateContent " in curl_command("google", b"{}")
+
+
 def test_export_to_curl(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text(BODY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from ctxtui.core import block, canonical
 from ctxtui.core.canonical import Json
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import PIXEL, Masker
-from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.package_data import DATA, mask_rules
 from tests.curation.secret_kinds import KINDS, SecretKind
 from tests.sampling import few
 
@@ -140,8 +141,8 @@ def test_members_that_only_describe_a_secret_stay() -> None:
 
 
 def test_every_rule_says_who_documents_it() -> None:
-    for rule in mask_rules().rules:
-        assert rule.source, rule.pattern
+    rows = tomllib.loads((DATA / "masks.toml").read_text(encoding="utf-8"))
+    assert all(row["source"] for row in (*rows["keys"], *rows["mask"]))
 
 
 @pytest.mark.parametrize("path", few(sorted(SAMPLES.glob("*.jsonl"))), ids=lambda path: path.stem)

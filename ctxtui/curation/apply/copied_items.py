@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Block, Item, message_place, without_markers
-from ctxtui.core.block_content import FUNCTION_CALL
+from ctxtui.core.block import HEADER, Item, message_place, without_markers
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.context import Context, is_call
@@ -57,21 +57,11 @@ def _item(entry: Json) -> Item | None:
     return Item(blocks.make(kind, without_markers(value)), place)
 
 
-def call_id_of(block: Block) -> str:
-    """The id of a call; "" without one (Google's API does not require it)."""
-    value = block.value()
-    if not isinstance(value, dict):
-        return ""
-    inner = next((value[key] for key in FUNCTION_CALL if isinstance(value.get(key), dict)), value)
-    id_ = inner.get("call_id", inner.get("id"))
-    return id_ if isinstance(id_, str) else ""
-
-
 @lru_cache(maxsize=64)
 def call_ids(payload: str) -> frozenset[str]:
     """The ids of the calls in a payload."""
     calls = (item.block for item in items_of(payload) if is_call(item.block.kind))
-    return frozenset(id_ for block in calls if (id_ := call_id_of(block)))
+    return frozenset(id_ for block in calls if (id_ := read(block).call_id))
 
 
 def why_unusable(context: Context, edit: Edit, earlier: Iterable[Edit]) -> str:

@@ -1,7 +1,7 @@
 """Repairs a context that its provider refuses.
 
 `find_faults` encodes the context and places each violation at a block. `repair` makes edits for the violations and
-checks the result again, for some rounds. ``ctxtui repair`` and the inspector stage the edits.
+checks the result again, for some rounds. ``ctxtui repair`` writes the session under these edits.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Prefix:
         self._deferred = {str(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
         self._hasher = _new_hash()
         self._role = ""
-        self._turn = _new_hash()
+        self._run = _new_hash()
         self._add("tools", [strip_non_content(tool) for tool in tools if not tool.get("defer_loading")])
         for text in blocks(body.get("system")):
             self._add("system", strip_non_content(text))
@@ -48,18 +48,18 @@ class Prefix:
     def digest(self) -> bytes:
         return bytes(self._hasher.digest())
 
-    def turn_digest(self) -> bytes:
+    def run_digest(self) -> bytes:
         """The digest of everything added since the assistant's current messages began."""
-        return bytes((self._turn if self._role == "assistant" else _new_hash()).digest())
+        return bytes((self._run if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
         """Add a block of a message of `role`; thinking is ignored."""
         if as_dict(block).get("type") in _THINKING:
             return
         if role != self._role:
-            self._role, self._turn = role, _new_hash()
+            self._role, self._run = role, _new_hash()
             self._add("role", role)
-        self._turn.update(self._add("block", strip_non_content(block)))
+        self._run.update(self._add("block", strip_non_content(block)))
         for name in _referenced_tools(block):
             if name in self._deferred:
                 self._add("tool", strip_non_content(self._deferred.pop(name)))
@@ -137,7 +137,7 @@ class Signed(Struct, frozen=True):
 
     - `text`: of the thinking.
     - `before`: of the signature of the thinking before it; zeros without any.
-    - `local`: of what precedes it in its own turn.
+    - `local`: of what precedes it in its run of assistant messages.
     - `prefix`: of everything that precedes it.
     """
 
@@ -155,7 +155,7 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
     characters, as that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
-    body = _text_digest(text) + chain + prefix.turn_digest() + prefix.digest() + model.encode()
+    body = _text_digest(text) + chain + prefix.run_digest() + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
     return base64.b64encode(_MARK + _compute_seal(body) + body).decode()
 
@@ -327,7 +327,7 @@ class _ThinkingCheck:
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
                 self._refuse(f"{path}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
-        elif latest and signed.local != prefix.turn_digest():
+        elif latest and signed.local != prefix.run_digest():
             self._refuse(f"{path}: {_MODIFIED}", "thinking modified")
         else:
             return True

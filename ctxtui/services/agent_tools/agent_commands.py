@@ -47,9 +47,8 @@ class AgentCommands:
         guard = "" if sandbox or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
         details = f"{shell}{sandbox.describe(network=settings.command_network)}"
-        return PlannedCall(
-            shlex.join(argv) if not settings.command_shell else input_["command"], details, input_, guard
-        )
+        command = input_["command"] if settings.command_shell else shlex.join(argv)
+        return PlannedCall(command, details, input_, guard)
 
     async def run(self, call: ToolCall) -> ToolResult:
         settings = self._settings

@@ -50,10 +50,7 @@ class AgentTools(Struct, eq=False):
         """Select the tools `names` for a sub-agent; its file tools run in another process."""
         own_tools_ = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
         own_tools_.caller = caller
-        files = self.files.copy()
-        return AgentTools(
-            files, self.commands, self.servers, self.base_definitions, self.external, own_tools_, only=names
-        )
+        return replace(self, files=self.files.copy(), own=own_tools_, only=names)
 
     @property
     def definitions(self) -> list[Json]:
@@ -110,7 +107,7 @@ class AgentTools(Struct, eq=False):
     def adjust_to_model(self, *, local: bool) -> None:
         """Decide by `images` whether a model gets the servers' images.
 
-        With ``auto``, a `local` model does not: it may not see them.
+        With ``auto``, that of a `local` server does not: it may not see them.
         """
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 

@@ -44,7 +44,7 @@ class OwnTools:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
             return PlannedCall(
-                "a sub-agent", "with tools that need no permission; its cost counts in this session", input_
+                "a sub-agent", "with tools that need no permission or have it; its cost counts in this session", input_
             )
         return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 
@@ -81,8 +81,10 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
     """
     loaded: list[tuple[str, OwnTool]] = []
     for part in plugins.plugins(plugins.TOOLS):
-        if not part.trouble:
-            loaded += [(part.place, tool) for tool in _plugin_tools(part)]
+        tools = None if part.trouble else _find_tools(part.value)
+        if tools is None and not part.trouble:
+            plugins.report_trouble(part.place, "tools are a list of `OwnTool` called TOOLS")
+        loaded += [(part.place, tool) for tool in tools or ()]
     for path in files:
         part = plugins.from_file(plugins.TOOLS, path)
         if part.trouble:
@@ -101,13 +103,6 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
             )
         place_by_name[tool.name] = place
     return tuple(tool for _, tool in loaded)
-
-
-def _plugin_tools(part: plugins.Plugin) -> tuple[OwnTool, ...]:
-    tools = _find_tools(part.value)
-    if tools is None:
-        plugins.report_trouble(part.place, "tools are a list of `OwnTool` called TOOLS")
-    return tools or ()
 
 
 def _find_tools(value: object) -> tuple[OwnTool, ...] | None:

@@ -160,8 +160,6 @@ class HoldGate:
         body = parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
         dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
-        # Ollama's requests have the form of another API, but its answers do not.
-        dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
         risk = await self._risks.reason(self.rules, dialect, waiting.body)
         compaction = recognize_compaction(exchange.path, body) if self.rules.compaction else None
         if compaction is not None and compaction.sealed:

@@ -12,10 +12,9 @@ from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
 from ctxtui.transcripts.kit.http_exchange.pair import parse_body
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 
 ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
-OLLAMA: Final = "ollama"
 CODEX: Final = "codex"
 _PINGS: Final = {
     ANTHROPIC: b'event: ping\ndata: {"type": "ping"}\n\n',

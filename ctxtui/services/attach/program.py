@@ -19,16 +19,12 @@ def find_home(env: Env, variable: str, name: str) -> Path:
     return Path(os.path.expanduser(env.get(variable) or Path(env.get("HOME") or Path.home()) / name))
 
 
-def _nothing() -> None:
-    return None
-
-
 class Started(NamedTuple):
     """Arguments and extra variables to start a program with; `end` is called when it has ended."""
 
     arguments: list[str]
     env: dict[str, str]
-    end: Callable[[], None] = _nothing
+    end: Callable[[], None] = lambda: None
 
 
 class ProgramProvider(Struct, frozen=True, kw_only=True):

@@ -18,9 +18,6 @@ from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 
 B = TypeVar("B", bytes, dict[str, Any])
 
-_PATHS = (("input", "/v1/responses"), ("max_tokens", "/v1/messages"))
-"""Members by which a request's API is recognized, and the API's path."""
-
 
 class SessionOverlay(Struct):
     """The applied edits of a session's `thread`, read once. `proof` is that of the last `apply`."""
@@ -57,7 +54,7 @@ def _path(request: bytes | dict[str, Any]) -> str:
     body = as_dict(parse_body(request)) if isinstance(request, bytes) else request
     if "messages" in body and not _is_messages(body):
         return "/v1/chat/completions"
-    return next((path for member, path in _PATHS if member in body), "/v1/messages")
+    return "/v1/responses" if "input" in body else "/v1/messages"
 
 
 def _is_messages(body: dict[str, Any]) -> bool:

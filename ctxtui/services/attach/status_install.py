@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from hashlib import sha256
@@ -65,7 +66,7 @@ def is_ours(value: object) -> bool:
 
 
 def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange | None:
-    """Install the status line in `file`; None if it is installed already.
+    """Install the status line in `file`; None if one that can be started is installed already.
 
     `setting` is the user's ``data_dir``, whose ``status-lines.json`` keeps the previous value. Raises `BadConfig` if
     the file is no JSON object, `CtxtuiError` if it has another status line and `replace` is false.
@@ -78,12 +79,17 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
     old = text[member.value : member.end] if member is not None else ""
     value = json.dumps({"type": "command", "command": command(), "refreshInterval": REFRESH_SECONDS})
     if member is not None:
+        after = text[: member.value] + value + text[member.end :]
         if is_ours(settings[MEMBER]):
-            return None
+            if shutil.which(shlex.split(settings[MEMBER]["command"])[0]) is not None:
+                return None
+            # Of an installation that is gone; the line before that one's stays on record.
+            _store_record(setting, file, {**_load_records(setting).get(str(file), {}), "digest": ""})
+            _write(target, after, target)
+            return StatusLineChange(file, None, "")
         if not replace:
             way_out = "--replace replaces it until `ctxtui statusline remove`"
             raise CtxtuiError("another status line is installed", place=str(file), way_out=way_out)
-        after = text[: member.value] + value + text[member.end :]
     else:
         after = _with_member(text, f"{json.dumps(MEMBER)}: {value}", empty=not settings)
     _object(after, file)
@@ -137,7 +143,7 @@ def remove_everywhere(setting: str = "") -> list[Path]:
 def _with_member(text: str, member: str, *, empty: bool) -> str:
     """Insert `member` first in the object `text`, indented like the others (`empty`: by 2)."""
     open_ = text.index("{") + 1
-    first_token = next(n for n in range(open_, len(text)) if text[n] not in _SPACE)
+    first_token = _skip_blanks(text, open_)
     if empty:
         return f"{text[:open_]}\n  {member}\n{text[first_token:]}"
     gap = text[open_:first_token]
@@ -146,10 +152,9 @@ def _with_member(text: str, member: str, *, empty: bool) -> str:
 
 def _without(text: str, member: _Member) -> str:
     """Remove a member from `text`, with the comma after it or, if it is the last, before it."""
-    end = next(n for n in range(member.end, len(text)) if text[n] not in _SPACE)
+    end = _skip_blanks(text, member.end)
     if text[end] == ",":
-        rest = next(n for n in range(end + 1, len(text)) if text[n] not in _SPACE)
-        return text[: member.start] + text[rest:]
+        return text[: member.start] + text[_skip_blanks(text, end + 1) :]
     start = member.start
     while start and text[start - 1] in _SPACE:
         start -= 1

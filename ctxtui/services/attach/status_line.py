@@ -23,6 +23,7 @@ from ctxtui.pricing.rates import find_rates
 from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.window_checks import find_size
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.transcripts.kit.fields import parse_timestamp
 
@@ -149,8 +150,8 @@ def _usable(model: str, window: int, settings: Settings) -> int:
 
     `window` is the client's; a window that the user set for the model replaces it.
     """
-    window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
-    own = settings.usable_contexts.get(model.removesuffix("[1m]"))
+    window = find_size(model, settings.context_sizes)[1] or window
+    own = find_size(model, settings.usable_contexts)[1]
     return min(own, window) if own else round(window * settings.usable_share)
 
 

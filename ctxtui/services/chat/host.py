@@ -296,9 +296,8 @@ class Host:
         else:
             tools.servers.turn_off(server)
         count = len(tools.definitions_with({server})) - len(tools.definitions_with(()))
-        message = f"the model is offered {numbers.many(count, 'tool')} of the MCP server {server}" + (
-            "" if on else " no longer"
-        )
+        end = "" if on else " no longer"
+        message = f"the model is offered {numbers.many(count, 'tool')} of the MCP server {server}{end}"
         self.switch_to(with_tools(runner.conversation, tools.definitions), message)
         return message
 

@@ -36,8 +36,7 @@ def describe_file(head: bytes, name: str = "") -> str:
 
 def third_party() -> tuple[Format, ...]:
     """The formats of third-party readers; the first call loads these."""
-    formats = (make_format(plugin) for plugin in plugins.plugins(READERS) if not plugin.trouble)
-    return tuple(form for form in formats if form is not None)
+    return tuple(filter(None, (make_format(plugin) for plugin in plugins.plugins(READERS) if not plugin.trouble)))
 
 
 def make_format(plugin: Plugin) -> Format | None:

@@ -342,7 +342,7 @@ class Settings:
     )
     mcp_images: str = _setting(
         "auto",
-        "whether images that MCP tools bring go to the model; auto: unless a local server runs it",
+        "whether images that MCP tools bring go to the model; auto: unless its server is local",
         _choice("auto", "on", "off"),
     )
     mcp_servers: str = _setting(

@@ -80,7 +80,7 @@ class Labels:
         return segments
 
     def prefetch(self, card: ModelCard, nodes: Iterable[Node]) -> None:
-        """Compute the missing segments of `nodes` in one batch."""
+        """Compute the missing segments of `nodes`, in one batch for each category."""
         by_key, labelling = self._read_segments.setdefault(card.encoding, {}), self.labelling
         to_search: dict[int, dict[str, Block]] = {}
         for node in nodes:

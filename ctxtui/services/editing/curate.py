@@ -80,7 +80,7 @@ def curate_context(
 
     - `after`: to the context after the call's answer.
     - `resumed`: to the context that a tool resumes from there.
-    - `under`: edits that are applied already and are not part of the price.
+    - `under`: those of `edits` that are applied already and are not part of the price.
     - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
     - `keep_quoted`: policies remove nothing that is quoted later.
     - `guard`: masks secrets, before the policies; None: they stay.

@@ -63,7 +63,7 @@ class EditedContext:
     limits: RequestLimits
     after: bool = False
     size: int | None = None
-    """Tokens of the next request's context under the edits; None if unknown."""
+    """Tokens of the context under the edits; None if unknown."""
     count: Callable[[Block], int] | None = None
     """Counts the tokens of a block, on the same scale as `size`."""
 

@@ -201,11 +201,11 @@ _BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
     """The curl command that posts the request `body` in dialect `form`.
 
-    `model` is for a URL that names it; `betas` are the recorded ones, for Anthropic's header. The body is in a
-    here-document, byte for byte except for its last newlines; the shell expands nothing in it.
+    `model` is for a URL that names it ("": the variable ``MODEL``); `betas` are the recorded ones, for Anthropic's
+    header. The body is in a here-document, byte for byte except for its last newlines; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
-    url = endpoint.url.format(model=quote(model, safe="@.-"))
+    url = endpoint.url.format(model=quote(model, safe="@.-") or "${MODEL}")
     lines = [f"curl -sS {url} \\"]
     names = (
         [name for name in betas if isinstance(name, str) and _BETA_NAME.fullmatch(name)]

@@ -484,7 +484,7 @@ class StagingArea:
 
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
-    def keep(self, thread: str) -> Callable[[str, bytes], None]:
+    def artifact_keeper(self, thread: str) -> Callable[[str, bytes], None]:
         return self.session_edits.of_thread(thread).keep_artifact
 
     @property

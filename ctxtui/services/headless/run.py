@@ -184,11 +184,8 @@ class HeadlessRun:
         assert chat_model is not None and runner is not None
         self._steps = options.steps(chat_model.window)
         why = f" ({chat_model.why})" if chat_model.why else ""
-        about = (
-            "the offline provider, no model"
-            if chat_model.is_offline
-            else f"{chat_model.model} of {chat_model.endpoint}"
-        )
+        model = f"{chat_model.model} of {chat_model.endpoint}"
+        about = "the offline provider, no model" if chat_model.is_offline else model
         self._say(f"{about}{why}")
         if options.budget_usd is not None and not chat_model.endpoint.local and not has_price(host):
             raise BadConfig(
@@ -317,11 +314,9 @@ class HeadlessRun:
         for step in self._steps:
             if step.policy.name == SLIDING:
                 settings = step.policy.settings(step.settings)
-                window = settings["n"] + settings["keep_first"] + settings["slack"]
-                if messages > window:
-                    self._say(
-                        f"the window of {window} messages is widened to {messages}: calls keep their results, pins stay"
-                    )
+                limit = settings["n"] + settings["keep_first"] + settings["slack"]
+                if messages > limit:
+                    self._say(f"the window of {limit} messages is widened to {messages}: calls keep results, pins stay")
 
     def _store_edits(self) -> None:
         """Store the edits; for a worker thread. A failure is reported, and retried at the next call."""
@@ -405,8 +400,7 @@ class HeadlessRun:
             self._try_log(lambda: logs.log_for(call.thread).add_call(call, usd))
         window = chat_model.window if call.thread == MAIN else 0
         self._say(lead + tokens_line(call.usage, window))
-        full = full_line(call.usage, window)
-        if full:
+        if full := full_line(call.usage, window):
             self._say(full)
 
     def _add_cost(self, call: Call) -> float | None:

@@ -301,8 +301,7 @@ class ServerConnection:
         if server.url:
             from mcp.client.streamable_http import streamable_http_client
 
-            client = self._http_client(headers=dict(server.headers))
-            http = await stack.enter_async_context(client)
+            http = await stack.enter_async_context(self._http_client(headers=dict(server.headers)))
             return Client(streamable_http_client(server.url, http_client=http))
         from mcp.client.stdio import StdioServerParameters, stdio_client
 

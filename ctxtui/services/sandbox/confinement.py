@@ -52,8 +52,7 @@ class Confinement(Struct, frozen=True):
         """The command that runs `argv` confined to `view`. It must be started in the root of `view`."""
         network_options = [] if network else ["--unshare-net"]
         if self.kind == BWRAP:
-            bwrap_options = [*_BWRAP_OPTIONS, "--chdir", str(view.root)]
-            return [BWRAP, *view.options(), *network_options, *bwrap_options, "--", *argv]
+            return [BWRAP, *view.options(), *network_options, *_BWRAP_OPTIONS, "--chdir", str(view.root), "--", *argv]
         if self.kind == UNSHARE:
             spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
             spaces += [] if network else ["--net"]

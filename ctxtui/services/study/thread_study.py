@@ -82,10 +82,9 @@ class ThreadStudy:
 
     def _set_calls(self, calls: Sequence[Call]) -> None:
         before, self.calls = self.calls, calls
-        same = min(len(before), len(self.calls))
-        # Only calls near the end are ever replaced, so earlier figures remain valid.
-        while same and before[same - 1] is not self.calls[same - 1]:
-            same -= 1
+        # A sum at the end of a recording replaces the calls that it covers, which may be far before.
+        changed = (n for n, (old, new) in enumerate(zip(before, calls, strict=False)) if old is not new)
+        same = next(changed, min(len(before), len(calls)))
         if same < len(before):
             self.priced = min(self.priced, same)
             del self.spent[same + 1 :], self.lacking[same + 1 :]

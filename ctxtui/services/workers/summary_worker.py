@@ -43,10 +43,10 @@ def _complete_from(
 ) -> SessionSummary:
     table = prices_for(settings)
 
-    def terms(call: Call) -> Rates | None:
+    def rates(call: Call) -> Rates | None:
         return rates_for_call(call, table) if call.usage is not None else None
 
-    return complete_summary(summary, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
+    return complete_summary(summary, loaded, book, make_call_pricer(table), rates, settings.usable_share, logs)
 
 
 def _read_edit_logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:

@@ -54,18 +54,11 @@ def edited_sessions(conn: sqlite3.Connection) -> list[str]:
 
 
 def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
-    id_, kind, targets, author, at, payload, batch, reverts = row
+    id_, kind, targets, author, at, *texts = row
     named = tuple(Target(*fields) for fields in json.loads(targets))
-    return Edit(
-        py_text(id_),
-        py_text(kind),
-        named,
-        author=py_text(author),
-        at=at,
-        payload=py_text(payload),
-        batch=py_text(batch),
-        reverts=py_text(reverts),
-    )
+    payload, batch, reverts = map(py_text, texts)
+    more = {"payload": payload, "batch": batch, "reverts": reverts}
+    return Edit(py_text(id_), py_text(kind), named, author=py_text(author), at=at, **more)
 
 
 def add_edits(conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, now: float) -> int:

@@ -256,14 +256,9 @@ class Appender:
     def add_happening(self, happening: Happened) -> None:
         conn = self._conn
         nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM happenings WHERE session = ?", (self.key,))
-        words = (
-            sql_text(happening.kind),
-            sql_text(happening.text),
-            sql_text(happening.thread),
-            happening.at,
-            sql_text(happening.after),
-        )
-        conn.execute("INSERT INTO happenings VALUES (?, ?, ?, ?, ?, ?, ?)", (self.key, nth.fetchone()[0], *words))
+        kind, text, thread, after = map(sql_text, (happening.kind, happening.text, happening.thread, happening.after))
+        row = (self.key, nth.fetchone()[0], kind, text, thread, happening.at, after)
+        conn.execute("INSERT INTO happenings VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def _find_thread(self, id_: str) -> int:
         find = "SELECT key FROM threads WHERE session = ? AND id = ?"

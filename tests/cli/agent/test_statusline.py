@@ -84,6 +84,13 @@ def test_context_price_and_cache_in_one_line(line: Any) -> None:
     assert fields["cache_seconds"] == 234 and fields["warning"] is None
 
 
+def test_a_window_of_the_users_is_that_of_the_model_by_any_of_its_ids(
+    line: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXTUI_WINDOWS", '{"claude-opus-4-5" = 100000}')
+    assert line(told(model={"id": "claude-opus-4-5-20251101"}), "--json").json["usable"] == 75_000
+
+
 def test_before_the_first_call_nothing_is_claimed(line: Any) -> None:
     made = told(context_window={"current_usage": None})
     del made["prompt_cache"]

@@ -64,6 +64,17 @@ def test_what_was_put_in_is_taken_out_to_the_byte(
     assert not made.backup.exists() and remove(file) is None
 
 
+def test_the_line_of_an_installation_that_is_gone_is_replaced_and_the_one_before_comes_back(place: Path) -> None:
+    file = place / "settings.json"
+    file.write_text(json.dumps({MEMBER: OTHER}))
+    assert install(file, replace=True) is not None
+    file.write_text(file.read_text().replace(json.dumps(status_install.command())[1:-1], "/gone/bin/ctxtui statusline"))
+    made = install(file, replace=False)
+    assert made is not None and json.loads(file.read_text())[MEMBER]["command"] == status_install.command()
+    assert install(file, replace=False) is None
+    assert remove(file) is not None and json.loads(file.read_text()) == {MEMBER: OTHER}
+
+
 @given(
     members=st.dictionaries(st.text(max_size=5).filter(lambda name: name != MEMBER), values, max_size=4), data=st.data()
 )

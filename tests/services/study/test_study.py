@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.figures import figures
+from ctxtui.core.call import IN_ALL
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.pricing.table import PriceTable
 from ctxtui.services.counting.pricing import local_pricer
@@ -62,6 +63,18 @@ def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:
     finish(study)
     assert known.priced == 2 and study.costs["main-1"] is first
     assert study.scene(MAIN, 1).counted
+
+
+def test_a_call_that_is_replaced_long_after_is_priced_again() -> None:
+    story = Story().user("a").call("one", usage=False).user("b").call("two").user("c").call("three")
+    study = study_of(story.session)
+    known = study.thread(MAIN)
+    assert known.lacking == [0, 1, 1, 1]
+    first = known.calls[0]
+    story.session.apply(CallSeen(replace(first, extra={**first.extra, IN_ALL: True})))
+    study.session_grew()
+    finish(study)
+    assert known.lacking == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("first", [1, 10, 17, 18])

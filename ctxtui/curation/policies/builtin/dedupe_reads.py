@@ -13,7 +13,7 @@ from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
-from ctxtui.curation.policies.tool_results import call_of, path_of, tool_of
+from ctxtui.curation.policies.tool_results import path_of, tool_of
 
 NAME = "dedupe_reads"
 
@@ -26,9 +26,9 @@ class Repeat(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A result, with the `path` that it read ("": none).
+    """A result; `path` is "" if it read no file, `touch` has the lines if they are known.
 
-    `touch` has the lines; if they are unknown, `arguments` is the call's input.
+    `source` is equal for results that may outdate each other: tool, path, and the call's input if there are no lines.
     """
 
     position: int
@@ -36,16 +36,11 @@ class _Read(NamedTuple):
     tool: str
     path: str
     touch: Touch | None
-    arguments: str
+    source: tuple[str, str, str]
 
     @property
     def subject(self) -> str:
         return f"{self.tool} {self.path}".strip()
-
-    @property
-    def source(self) -> tuple[str, str, str]:
-        """Equal for results that may outdate each other."""
-        return self.tool, self.path, self.arguments
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -126,12 +121,12 @@ def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | N
 
 
 def _read_result(policy_context: PolicyContext, position: int) -> _Read:
-    context, call = policy_context.context, call_of(policy_context, position)
+    context, call = policy_context.context, policy_context.context.answered_call(position)
     touch = next(find_touches(context.reading(call)), None) if call is not None else None
     is_read = touch is None or touch.kind == READ
-    path = path_of(policy_context, position) if is_read else ""
+    tool, path = tool_of(policy_context, position), path_of(policy_context, position) if is_read else ""
     arguments = context.reading(call).arguments if call is not None and touch is None else ""
-    return _Read(position, context.reading(position).text, tool_of(policy_context, position), path, touch, arguments)
+    return _Read(position, context.reading(position).text, tool, path, touch, (tool, path, arguments))
 
 
 def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:

@@ -42,7 +42,7 @@ _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
 NO_SKILL: Final = "no skill"
 NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
-"""The skill of calls in sessions with only cached usage."""
+"""The skill of calls in sessions that were read for usage only."""
 _WORST: Final = 50
 
 

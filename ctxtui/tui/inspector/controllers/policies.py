@@ -160,7 +160,7 @@ class PoliciesController(EditController):
 
         assert self.edits.staging_area is not None
         for name, text in externalized_content(self.edits.context_of(scene), edits).items():
-            self.edits.staging_area.keep(scene.thread)(name, text.encode("utf-8", "replace"))
+            self.edits.staging_area.artifact_keeper(scene.thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:

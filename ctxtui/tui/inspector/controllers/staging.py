@@ -59,7 +59,7 @@ class StagingController(EditController):
         area = self.edits.staging_area
         terms = area.summary_terms(scene, self.state.source.settings.summary_tokens)
         manual = manual_edits.edits_for_key(
-            area.staging(scene).applied, kind, positions, area.keep(self.state.thread), terms
+            area.staging(scene).applied, kind, positions, area.artifact_keeper(self.state.thread), terms
         )
         if manual.edits:
             staged = self.edits.stage(manual.edits, manual.left, manual.why)
