@@ -28,7 +28,7 @@ class BlockSizes:
 
     @property
     def person_position(self) -> int:
-        """Position of the last user message if the provider drops thinking before it; else 0."""
+        """Position at which the turn begins, if the provider drops thinking before it; else 0."""
         return self._person_position
 
     def grow(self) -> None:

@@ -27,7 +27,7 @@ from ctxtui.wire.translate.anthropic import is_signed
 def count_request(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
     """Count the request after `call` (or in its place) under `applied`, by session weights.
 
-    The client's additions and the residual are those of `call`. Raises `IndexError` while the context is not counted.
+    Unrecorded tokens and the residual are those of `call`. Raises `IndexError` while the context is not counted.
     """
     terms = counting_terms(book, call, applied.context)
     return count_under(terms, applied, measure or book.measure(call.model or book.session.model))
@@ -39,7 +39,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     - `counts`, `weights`: the running features of its tree, and their weights.
     - `strips`: the provider removes thinking of earlier turns.
     - `is_rebuilt`: the request is built from a transcript.
-    - `client`: tokens added by the client.
+    - `client`: unrecorded tokens, added by the client or the provider.
     - `residual`: the remaining tokens of the report; the same under all edits.
     - `gone`: blocks that reports show to be absent: position, and tokens beyond those of the replacement that was read.
     """

@@ -117,6 +117,7 @@ class RunningTotals:
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
     def between(self, first: int, last: int) -> int:
+        """Tokens of the blocks from `first` to `last`, both included."""
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:

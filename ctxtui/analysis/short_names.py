@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from sys import intern
 from typing import Final
 
@@ -33,6 +34,7 @@ class Names:
         """Content of call `call_id`; None if it is not in the tree.
 
         If several calls have the id, it is the last before `node` in its context; the last of all if there is none.
+        Results without ids answer the calls of one message in their order.
         """
         id_ = self.call_node(call_id, node)
         return None if id_ is None else read(self._tree[id_].block)
@@ -57,12 +59,20 @@ class Names:
         if node is None or last is None or call_id not in self._before:
             return last
         # Some agents restart their call ids in every conversation.
-        candidates = [*self._before[call_id], last]
-        return next((node_ for node_ in reversed(candidates) if node_ < node and self._tree.holds(node, node_)), last)
+        candidates = (*self._before[call_id], last)
+        held = (node_ for node_ in reversed(candidates) if node_ < node and self._tree.holds(node, node_))
+        newest = next(held, None)
+        if newest is None or read(self._tree[newest].block).call_id:
+            return last if newest is None else newest
+        message = self._tree[newest].message
+        calls = [newest, *takewhile(lambda node_: self._tree[node_].message == message, held)]
+        between = map(self._tree.__getitem__, self._tree.path(self._tree[node].parent, newest))
+        answered = sum(self.answered_id(row) == call_id for row in between if CATEGORIES[row.category] == "tool_result")
+        return calls[max(0, len(calls) - 1 - answered)]
 
     def call_of_result(self, node: Node) -> int | None:
-        """Node of the call with the id of the result at `node`; None if the tree has none."""
-        return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
+        """Node of the call that the result at `node` answers; None if it is not in the tree."""
+        return self.call_node(self.answered_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """Label of a block: its tool's name, else the first words of its text.
@@ -74,6 +84,10 @@ class Names:
 
     def answered_tool(self, node: Node, content: BlockContent) -> str:
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
+
+    def answered_id(self, node: Node) -> str:
+        """`BlockContent.pairing_id` of the call that the result at `node` answers; "" if it names none."""
+        return "" if node.block.kind == "header" else read(node.block).call_id or self.answered_call_id(node)
 
     def answered_call_id(self, node: Node) -> str:
         """Call id, else tool, on the message header of a result (Chat and Ollama)."""

@@ -295,6 +295,18 @@ class Context:
         index = self.message_of[position]
         return self.messages[index] if index >= 0 else None
 
+    def answered_call(self, position: int) -> int | None:
+        """The position of the call that the result at `position` answers.
+
+        None for other blocks, or if the call is not here. In Chat the result is a message.
+        """
+        message = self.message_at(position)
+        if not is_result(self.items[position].block.kind):
+            if message is None or message.role not in ("tool", "function"):
+                return None
+            position = message.start
+        return next(iter(self.partners.get(position, ())), None)
+
     def is_alike(self, position: int, other: Item) -> bool:
         """Whether `other` may be the block at `position` with another text.
 

@@ -27,7 +27,7 @@ from ctxtui.core.edit_kinds import (
 from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.apply.marker_limits import LIFETIMES
 from ctxtui.curation.apply.references import safe_name
-from ctxtui.curation.context import Context, is_result
+from ctxtui.curation.context import Context
 from ctxtui.curation.policies.context_spans import format_range
 from ctxtui.curation.record_summary import length_for, summarize
 from ctxtui.wire.grammar import RESPONSES
@@ -69,14 +69,8 @@ def _wider_selections(context: Context, position: int) -> Iterable[tuple[str, li
         yield "this message", blocks_between(context, message.start, message.stop - 1)
     turn = context.tree[context.nodes[position]].turn
     yield f"turn {turn}", [p for p in _blocks_without_headers(context) if context.tree[context.nodes[p]].turn == turn]
-    name = context.reading(position).name or _tool_name(context, position)
-    if name and is_result(context.items[position].block.kind):
-        results = [
-            p
-            for p in _blocks_without_headers(context)
-            if is_result(context.items[p].block.kind) and _tool_name(context, p) == name
-        ]
-        yield f"all results of {name}", results
+    if name := _tool_name(context, position):
+        yield f"all results of {name}", [p for p in _blocks_without_headers(context) if _tool_name(context, p) == name]
     category = context.tree[context.nodes[position]].category
     yield (
         "all of its category",
@@ -89,8 +83,8 @@ def _blocks_without_headers(context: Context) -> Iterable[int]:
 
 
 def _tool_name(context: Context, position: int) -> str:
-    partners = context.partners.get(position, ())
-    return context.reading(partners[0]).name if partners and is_result(context.items[position].block.kind) else ""
+    call = context.answered_call(position)
+    return context.reading(call).name if call is not None else ""
 
 
 def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positions: Sequence[int]) -> list[Edit]:

@@ -172,9 +172,7 @@ def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
             failed, result.answered = _add_call(context, position, position_set, result), False
         elif is_result(kind) or role == "tool":
             result.answered = False
-            if not any(
-                partner in position_set for partner in context.partners.get(_pairing_position(context, position), ())
-            ):
+            if context.answered_call(position) not in position_set:
                 failed = _add_result(context, position, result, (), "")
         elif context.tree[context.nodes[position]].category == INDEX["summary"]:
             for line in context.reading(position).text.splitlines():
@@ -202,12 +200,6 @@ def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
 def user_text(text: str) -> str:
     """The user's own text in a message, without text that the client added."""
     return " ".join(_TAG.sub(" ", _CLIENTS.sub(" ", text[:_MAX_SEARCHED_CHARS])).split())
-
-
-def _pairing_position(context: Context, position: int) -> int:
-    """The position by which a result is paired with its call: in Chat that of its message."""
-    message = context.message_at(position)
-    return position if is_result(context.items[position].block.kind) or message is None else message.start
 
 
 def _add_call(context: Context, position: int, position_set: frozenset[int], result: Facts) -> bool:

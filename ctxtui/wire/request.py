@@ -101,7 +101,7 @@ class Response(Struct, frozen=True, kw_only=True):
     - `usage`: that of the context that this answer was made from: of several passes, the last that answered.
     - `passes`: the usage of each pass if the provider ran several; their sum is billed.
     - `stop_reason`, `error`: the provider's term, and its error message.
-    - `complete`: False for an interrupted stream.
+    - `complete`: False for an interrupted stream, or an answer that is not finished.
     - `extra`: other members of the answer, but for those that repeat the request.
     """
 

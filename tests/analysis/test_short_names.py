@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.content.duplicates import DuplicateFinder
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.canonical import dumps
 from ctxtui.core.tree import ROOT, Tree
@@ -47,3 +48,25 @@ def test_a_result_without_an_id_finds_its_call_by_the_name_of_the_tool(dialect: 
     names = Names(tree)
     assert names.call_of_result(tree[head]) == call
     assert names.label(tree[head]) == "read_file"
+
+
+def test_results_without_ids_answer_the_calls_of_one_message_in_their_order() -> None:
+    calls = [{"function": {"name": "read_file", "arguments": {"path": path}}} for path in ("/a.py", "/b.py")]
+    texts = ["\n".join(f"line {n} of {path} is not in the other file" for n in range(20)) for path in ("a", "b")]
+    body = {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            *({"role": "tool", "tool_name": "read_file", "content": text} for text in texts),
+        ],
+    }
+    tree = Tree()
+    head = tree.extend(ROOT, DIALECTS["ollama_chat"].decode_request(dumps(body), None).items)
+    names = Names(tree)
+    results = [node for node in tree.nodes() if node.kind == "text" and node.place.role == "tool"]
+    called = [node.id for node in tree.nodes() if node.kind == "tool_call"]
+    assert [names.call_of_result(node) for node in results] == called
+    finder = DuplicateFinder(tree, names)
+    finder.search_path(head)
+    assert not finder.duplicates, "another file was not read again"

@@ -82,6 +82,22 @@ def test_widening_goes_round(context: Context) -> None:
     assert names == ["this message", "turn 1", "all of its category", "this block", "this message"]
 
 
+def test_the_results_of_a_tool_are_chosen_in_chat_too() -> None:
+    place = Place("messages", "tool")
+
+    def answered(id_: str, name: str, text: str) -> list[Item]:
+        call = block.make("tool_call", {"id": id_, "type": "function", "function": {"name": name, "arguments": "{}"}})
+        head = block.header("tool", {"tool_call_id": id_, "content": "string"})
+        return [*message("assistant", call), Item(head, place), Item(block.text(text), place)]
+
+    tree = Tree()
+    items = [*message("user", block.text("go")), *answered("1", "ls", "a"), *answered("2", "cat", "b")]
+    context = Context(tree, tree.extend(ROOT, [*items, *answered("3", "ls", "c")]), "openai_chat")
+    first, last = at(context, '"text":"a"'), at(context, '"text":"c"')
+    turn = frozenset(p for p, item in enumerate(context.items) if item.block.kind != "header")
+    assert widen_selection(context, last, turn) == ([first, last], "all results of ls")
+
+
 def test_a_key_takes_back_what_stands(context: Context) -> None:
     here = at(context, "y = 2")
     drop = make(DROP, [context.target(here)])

@@ -44,7 +44,7 @@ class MissCause(NamedTuple):
 
     - `name`: one of this module's or of `cache.explain`; "" if nothing is lost, or no cause was found.
     - `by`: its amount: seconds too late or too early, positions, or tokens too few.
-    - `what`: details: the tools, parameters, models or content that changed, or the epoch's detail.
+    - `what`: the tools, parameters or models that changed, or the epoch's detail.
     """
 
     name: str = ""

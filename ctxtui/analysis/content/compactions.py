@@ -343,16 +343,16 @@ class _CompactionAnalysis:
                 )
                 before.append(touch)
                 if new and touch.path in files:
-                    recovery = self._make_recovery(number, node, answers.get(content.pairing_id))
+                    recovery = self._make_recovery(number, node, answers.get(node))
                     recoveries.setdefault(touch.path, []).append(recovery)
         return recoveries
 
-    def _results_by_call(self) -> dict[str, int]:
-        results = {}
+    def _results_by_call(self) -> dict[int | None, int]:
+        results: dict[int | None, int] = {}
         for _, node in self._later:
             result = self._tree[node]
             if result.category == _RESULT:
-                results[read(result.block).call_id or self._book.names.answered_call_id(result)] = node
+                results[self._book.names.call_of_result(result)] = node
         return results
 
     def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:

@@ -161,7 +161,8 @@ class DuplicateFinder:
         self._by_line: dict[int, int] = {}
         self._also: dict[int, list[int]] = {}
         self._reads: dict[str, list[tuple[int, Touch]]] = {}
-        self._calls: dict[str, tuple[Touch, ...]] = {}
+        self._calls: dict[str, tuple[int, list[tuple[Touch, ...]]]] = {}
+        """By id, else tool: the message of the last calls, and the files that each touches."""
 
     def search_path(self, head: int, limit: int | None = None) -> bool:
         """Search the path to `head`, up to `limit` further blocks.
@@ -194,9 +195,9 @@ class DuplicateFinder:
             return
         content = read(node.block)
         if node.category == _CALL:
-            self._add_call(content)
+            self._add_call(node, content)
         if node.category == _RESULT:
-            touched = self._calls.get(content.call_id or self._names.answered_call_id(node), ())
+            touched = self._take_touches(self._names.answered_id(node))
             if not content.is_error:
                 for touch in touched:
                     self._mark_outdated(node.id, touch)
@@ -204,9 +205,17 @@ class DuplicateFinder:
         if len(text) >= MIN_CHARACTERS:
             self._compare_with_similar(node, text)
 
-    def _add_call(self, content: BlockContent) -> None:
+    def _add_call(self, node: Node, content: BlockContent) -> None:
         # Also a call that touches no file: it may have the id of an earlier one.
-        self._calls[content.pairing_id] = tuple(find_touches(content, self._cwd))
+        touches, waiting = tuple(find_touches(content, self._cwd)), self._calls.get(content.pairing_id)
+        if content.call_id or waiting is None or waiting[0] != node.message:
+            waiting = self._calls[content.pairing_id] = node.message, []
+        waiting[1].append(touches)
+
+    def _take_touches(self, call_id: str) -> tuple[Touch, ...]:
+        _, waiting = self._calls.get(call_id, (0, [()]))
+        # Results without ids answer the calls of one message in their order.
+        return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         before = self._reads.setdefault(touch.path, [])

@@ -120,7 +120,7 @@ class HeavyGroups:
         if node.category == _CALL:
             return (content.name, BODIES if _WRITING.search(content.name) else CALLS)
         names = self._names = self._names or Names(self._tree)
-        call = names.call(content.call_id or names.answered_call_id(node), node.id)
+        call = names.call(names.answered_id(node), node.id)
         if call is None:
             return (content.name or "tool", RESULTS)
         touched = next(iter(find_touches(call, self._cwd)), None)

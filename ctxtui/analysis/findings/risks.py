@@ -14,7 +14,6 @@ from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy_context import PolicyContext
-from ctxtui.curation.policies.tool_results import call_of
 
 REMOVED: Final = "[removed: a file that holds logins]"
 """Text that replaces the content of a sensitive file."""
@@ -141,7 +140,7 @@ def _make_place(inputs: FindingInputs, risk: _RiskyBlock) -> Place:
 
 def _describe_origin(here: PolicyContext, guard: Guard, position: int) -> str:
     item = here.context.items[position]
-    call = position if is_call(item.block.kind) else call_of(here, position)
+    call = position if is_call(item.block.kind) else here.context.answered_call(position)
     if call is not None:
         return guard.describe_call(here.context.reading(call))
     return _AUTHORS.get(item.place.role, item.place.section)

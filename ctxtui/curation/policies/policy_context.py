@@ -37,7 +37,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     - `tokens`: gives the tokens of the block at a raw position; `count`: those of a new block.
     - `usable`: the part of the context window that may be filled, in tokens; 0: unknown.
     - `literals`: finds later quotes of a text; None: unknown.
-    - `cold`: nothing is cached any more, so that rewriting the prefix costs nothing extra.
+    - `cold`: nothing is cached any more, so that rewriting the prefix costs nothing extra; False if unknown.
     - `hidden`: tokens that were sent but not recorded as blocks.
     - `computed`, `raw`: the result of `log`, and the size without edits, if they are computed already.
     - `earlier`: results for an earlier state of the same context, with the same `tokens`.

@@ -31,18 +31,9 @@ def longer_than(policy_context: PolicyContext, limit: float) -> list[int]:
     return policy_context.outline(f"results longer than {limit}", work)
 
 
-def call_of(policy_context: PolicyContext, position: int) -> int | None:
-    """The position of the call that the result at `position` answers; None if unknown."""
-    context = policy_context.context
-    partners = context.partners.get(position)
-    if partners is None and (message := context.message_at(position)) is not None:
-        partners = context.partners.get(message.start)
-    return partners[0] if partners else None
-
-
 def tool_of(policy_context: PolicyContext, position: int) -> str:
     """The name of the tool with the result at `position`; "" if unknown."""
-    call = call_of(policy_context, position)
+    call = policy_context.context.answered_call(position)
     return policy_context.context.reading(call).name if call is not None else ""
 
 
@@ -53,7 +44,7 @@ def call_input(policy_context: PolicyContext, call: int) -> dict[str, Json]:
 
 def path_of(policy_context: PolicyContext, position: int) -> str:
     """The file in the input of the call with the result at `position`; "" if there is none."""
-    call = call_of(policy_context, position)
+    call = policy_context.context.answered_call(position)
     if call is None:
         return ""
     call_arguments = call_input(policy_context, call)

@@ -58,7 +58,7 @@ def preview_of(book: Book, node: int) -> Preview:
     row, names = book.session.tree[node], book.names
     value = row.block.value()
     content = read_value(row.block.kind, value)
-    call = names.call(content.call_id or names.answered_call_id(row), row.id) if row.category == _RESULT else None
+    call = names.call(names.answered_id(row), row.id) if row.category == _RESULT else None
     return preview(row.block.kind, row.category, value, content, call, book.session.about.cwd)
 
 
@@ -162,6 +162,8 @@ class Readings:
             if row.category == _CALL and call_id.encode("utf-8", "replace") in row.block.body and self.ready(current):
                 call = self.reading(current)
                 if call.pairing_id == call_id:
+                    if not call.call_id:
+                        break
                     return call
             current, steps = row.parent, steps + 1
         return self._names.call(call_id, node.id)

@@ -13,7 +13,7 @@ from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
-from ctxtui.curation.policies.tool_results import call_of, path_of, tool_of
+from ctxtui.curation.policies.tool_results import path_of, tool_of
 
 NAME = "dedupe_reads"
 
@@ -121,7 +121,7 @@ def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | N
 
 
 def _read_result(policy_context: PolicyContext, position: int) -> _Read:
-    context, call = policy_context.context, call_of(policy_context, position)
+    context, call = policy_context.context, policy_context.context.answered_call(position)
     touch = next(find_touches(context.reading(call)), None) if call is not None else None
     is_read = touch is None or touch.kind == READ
     tool, path = tool_of(policy_context, position), path_of(policy_context, position) if is_read else ""
