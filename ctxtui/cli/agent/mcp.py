@@ -19,7 +19,7 @@ from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
-from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
+from ctxtui.providers.endpoint import ANTHROPIC, GOOGLE, RESPONSES
 from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import McpServer, load_servers
@@ -128,7 +128,7 @@ def size(context: click.Context, source: str, model: str, most: int | None, as_j
     config = config_of(context)
     definitions = read_definitions(Path(source)) if _is_file(source) else asyncio.run(_list_definitions(config, source))
     model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
-    dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
+    dialect = {"openai": RESPONSES, "google": GOOGLE}.get(" ".join(providers_of(model)), ANTHROPIC)
     with cached_counter(config.settings) as counter:
         definition_sizes = measure_definitions(definitions, model, dialect, config.settings, counter)
     is_over = most is not None and definition_sizes.tokens > most

@@ -18,10 +18,12 @@ TOOLS = [
 
 def test_tools_of_a_file_are_counted_and_held_against_a_limit(ctxtui: Run) -> None:
     Path("tools.json").write_text(json.dumps({"tools": TOOLS}))
-    for model in ("claude-sonnet-5-5", "gpt-6.1-terra"):
+    bytes_of_read = {"claude-sonnet-5-5": 94, "gpt-6.1-terra": 110, "gemini-2.5-pro": 102}
+    for model, size in bytes_of_read.items():
         ran = ctxtui("mcp", "size", "tools.json", "--json", "--model", model)
         assert ran.code == 0 and [tool["name"] for tool in ran.json["tools"]] == ["write", "read"]
         assert ran.json["tokens"] == sum(tool["tokens"] for tool in ran.json["tools"]) > 100
+        assert ran.json["tools"][1]["bytes"] == size, "as each provider spells it"
     assert ctxtui("mcp", "size", "tools.json", "--max", "10").code == 8
     assert ctxtui("mcp", "size", "tools.json", "--max", "10000").code == 0
     Path("odd.json").write_text('{"tools": [{"title": "x"}]}')
