@@ -348,8 +348,12 @@ def test_what_is_not_known_is_left_out_and_named() -> None:
 
 @pytest.mark.parametrize(
     ("follower", "kept"),
-    [({"type": "program", "id": "p", "code": "1"}, True), ({"role": "user", "content": "go"}, False)],
-    ids=["a program", "the user"],
+    [
+        ({"type": "program", "id": "p", "code": "1"}, True),
+        ({"type": "agent_message", "content": [{"type": "input_text", "text": "stop"}]}, True),
+        ({"role": "user", "content": "go"}, False),
+    ],
+    ids=["a program", "another agent", "the user"],
 )
 def test_reasoning_stays_before_what_it_may_lead_to(follower: dict[str, Any], kept: bool) -> None:
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.wire.input_items import AGENT_ITEM
 from ctxtui.wire.translate.media import caption, for_responses
 from ctxtui.wire.translate.turns import (
     ASSISTANT,
@@ -24,8 +25,8 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
-_FOLLOWING: Final = ("_call", "reasoning", "program")
-"""Ends of the kinds of output items that may follow reasoning, besides messages."""
+_FOLLOWING: Final = ("_call", "reasoning", "program", AGENT_ITEM)
+"""Ends of the kinds of items that may follow reasoning, besides the assistant's messages (facts §13)."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:

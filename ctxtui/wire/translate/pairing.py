@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
+from ctxtui.wire.input_items import AGENT_ITEM
 from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, TEXT, THINKING, TOOL, USER, Losses, Turn, TurnPart
 
 NO_CALL: Final = "tool results without a call"
@@ -85,9 +87,11 @@ class _PendingResults:
 
 
 def _drop_trailing_thinking(turns: Sequence[Turn], losses: Losses) -> None:
-    for turn in turns:
+    for turn, next_turn in zip_longest(turns, turns[1:]):
+        if next_turn is not None and next_turn.parts and next_turn.parts[0].kind == AGENT_ITEM:
+            continue
         while turn.side == ASSISTANT and (at := _trailing_thinking(turn.parts)) is not None:
-            # No provider accepts trailing thinking (facts §1, §4) or empty text.
+            # No provider accepts thinking before the user's side (facts §1, §4), or empty text.
             losses.note("thinking with nothing after it")
             losses.note("empty text", len(turn.parts) - at - 1)
             del turn.parts[at:]
