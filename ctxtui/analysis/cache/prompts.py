@@ -97,6 +97,7 @@ THINKING_LEVEL: Final = "thinking_level"
 """Key in `Call.extra`: the client's name of the requested thinking level."""
 NO_THINKING: Final = "off"
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 
 
 class CachePrompts:
@@ -113,7 +114,7 @@ class CachePrompts:
         self._salts: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._fronts: dict[str, int] = {}
-        self._marked: dict[str, Markers] = {}
+        self._marked: dict[str, Markers | None] = {}
         self._assumed: dict[str, list[tuple[int, float, int]]] = {}
         self._writes = WriteReports()
 
@@ -131,10 +132,12 @@ class CachePrompts:
 
     def before_messages(self, call: Call) -> int:
         """Tokens before the messages of `call`: unrecorded input, system prompt and tools."""
-        head, tree = call.sent_head, self._tree
-        while head != ROOT and tree[head].place.section == "messages":
-            head = tree[head].parent
-        return self.front(call) + round(self._count_blocks(call, head))
+        tree, last = self._tree, ROOT
+        for node in tree.path(call.sent_head):
+            if tree[node].place.section == "messages" and tree[node].place.role not in _SYSTEM_ROLES:
+                break
+            last = node
+        return self.front(call) + round(self._count_blocks(call, last))
 
     def _count_blocks(self, call: Call, head: int) -> float:
         return self.weigher(call)(sum_features(self._counts(call.model).composition_at(head)))
@@ -215,15 +218,15 @@ class CachePrompts:
         self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
-        """Recorded markers of `call` by position; None if they are not recorded."""
+        """Recorded markers of `call` by position; None if they are not recorded, or if a gateway sets them."""
         if call.skeleton is None:
             return None
-        markers = self._marked.get(call.id)
-        if markers is None:
-            items = PathItems(self._tree, self._path.to(call.sent_head))
-            markers = read_markers_on(items, Request((), call.skeleton), self._rules(call))
-            self._marked[call.id] = markers
-        return markers
+        if call.id not in self._marked:
+            items, rules = PathItems(self._tree, self._path.to(call.sent_head)), self._rules(call)
+            markers = read_markers_on(items, Request((), call.skeleton), rules)
+            own = markers.valid or call.skeleton.dialect == ANTHROPIC or not rules.mechanism.writes_at_markers
+            self._marked[call.id] = markers if own else None
+        return self._marked[call.id]
 
     def has_assumed_markers(self, call: Call) -> bool:
         return call.id in self._assumed

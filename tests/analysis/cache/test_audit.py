@@ -15,10 +15,14 @@ from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import AuditedRead, audit_reads, summarize_bands, summarize_reads
 from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, predicted_usage
+from ctxtui.analysis.cache.marker_trials import learnt_prompts
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.core import block
+from ctxtui.core.block import Item, Place
 from ctxtui.core.call import ASKED_AT, CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, CallSeen, Happened
+from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules, cache_rules_by_call
@@ -603,3 +607,35 @@ def test_the_five_minutes_of_one_provider_are_no_lifetime_of_another() -> None:
         talk.call()
     talk.call(after=294, read=0)
     assert talk.rows()[-1].evidence and "lifetime" not in talk.rows()[-1].evidence
+
+
+@pytest.mark.parametrize(
+    ("place", "header"),
+    [(Place("system"), []), (Place("messages", "system"), [Item(block.header("system"), Place("messages", "system"))])],
+)
+def test_what_other_sessions_may_share_includes_a_system_prompt_among_the_messages(
+    place: Place, header: list[Item]
+) -> None:
+    script = Script("gpt-5.4", provider="openai")
+    script.head = script.session.tree.extend(ROOT, [*header, Item(block.text("be brief " * 90), place)])
+    call = script.hear(block.text("hello")).call(block.text("hi"), usage=Usage(fresh=300))
+    made = book(script.session, model_table())
+    prompts = learnt_prompts(made, cache_rules_by_call(made))
+    front = made.block_tokens(call.model, made.session.tree.path(call.sent_head)[len(header)])
+    assert prompts.before_messages(call) - prompts.front(call) == pytest.approx(front, abs=2)
+
+
+@pytest.mark.parametrize("marker", [{"cache_control": {"type": "ephemeral"}}, {}])
+def test_markers_in_a_chat_body_are_anthropics_and_without_any_a_gateway_may_set_them(marker: dict[str, Json]) -> None:
+    script, size, left = Script("anthropic/claude-sonnet-4.5", Fidelity.WIRE, provider="openrouter"), 3000, 0
+    messages: list[Json] = [{"role": "system", "content": [{"type": "text", "text": "be brief " * 1500, **marker}]}]
+    for n in range(4):
+        messages.append({"role": "user", "content": [{"type": "text", "text": f"word {n} " * 250, **marker}]})
+        sent = DIALECTS["openai_chat"].decode_request(json.dumps({"model": "m", "messages": messages}).encode())
+        script.head, size = script.session.tree.extend(ROOT, sent.items), size + 500
+        call = script.call(usage=Usage(fresh=10, cache_read=left, write_5m=size - left - 10))
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton)))
+        left = size - 10
+    rows = audit(script)
+    assert [row.cause for row in rows] == [""] * 3 and all(row.within for row in rows)
+    assert {row.inferred for row in rows} == {not marker}
