@@ -121,8 +121,7 @@ class KeepWarm:
 
     @property
     def json(self) -> dict[str, Json]:
-        why: dict[str, Json] = dict(self.reasons)
-        return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": why}
+        return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": {**self.reasons}}
 
     def put(self, event: ExchangeEvent) -> None:
         """Record an event, and take note of it."""

@@ -47,9 +47,8 @@ def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> by
 
     The variables are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
     """
-    certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
-    system = _system_certificates()
-    return b"\n".join([*certificates, *([system] if system else [])])
+    named = _named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES))
+    return b"\n".join(filter(None, (*named, _system_certificates())))
 
 
 def _named_certificates(env: Mapping[str, str], variables: Sequence[str]) -> Iterator[bytes]:
