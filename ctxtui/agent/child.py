@@ -23,7 +23,7 @@ class ChildTask(Struct, frozen=True, kw_only=True):
 
     - `prompt`: the message that it gets, and nothing of the parent's conversation.
     - `label`: its name in lists.
-    - `system`: the system prompt (None: the parent's).
+    - `system`: the system prompt (None: that of a new chat).
     - `tools`: names or patterns. It may use the parent's tools that match one and need no permission, or were allowed
       for the whole session, but not start sub-agents itself.
     - `model`: another model of the same provider ("": the parent's).
@@ -49,7 +49,7 @@ class ChildResult(Struct, frozen=True, kw_only=True):
     - `thread`: the id of its thread in the session.
     - `why`: why it ended early ("": it finished).
     - `rounds`: number of answered requests.
-    - `usage`: sum over the requests; `cost_usd`: their cost (None: a price is unknown).
+    - `usage`: sum over the requests; `cost_usd`: their cost (None: not all of it is known).
     """
 
     text: str

@@ -220,7 +220,7 @@ class Conversation:
         return self.head
 
     def rewind_to(self, head: int) -> None:
-        """Continue from an earlier context."""
+        """Make `head` the end of the context."""
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:

@@ -121,7 +121,7 @@ def _changed_settings(config: Config) -> list[dict[str, Any]]:
     rows = []
     for name, setting in FIELDS.items():
         kinds = {origin.kind for key, origin in config.origins.items() if key == name or key.startswith(f"{name}.")}
-        if kinds - {"default"}:
+        if kinds:
             value = getattr(config.settings, name)
             choices = setting.metadata["schema"].get("enum", ())
             rows.append({"name": name, "value": _describe_value(value, choices), "origins": sorted(kinds)})

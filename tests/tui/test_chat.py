@@ -446,7 +446,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         partner = screen.state.host.chat_model
         assert partner is not None
         hosted = replace(
-            partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models=("mystery-1", MODEL)
+            partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models={"mystery-1": 0, MODEL: 0}
         )
         screen.state.host.chat_model = hosted
         await screen.owner(ModelController).choose_model()
@@ -640,6 +640,14 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
+
+
+async def test_an_empty_draft_waits_too(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (screen, pilot, _):
+        await pilot.press("escape", "U")
+        assert screen.prompt.text == "hello"
+        await pilot.press("escape", "i")
+        assert screen.prompt.text == "", "Enter would send the old message again, at the end"
 
 
 async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:

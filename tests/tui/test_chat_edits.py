@@ -223,6 +223,21 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
             assert screen.edits.require_positions(), chat.answered
 
 
+async def test_the_edits_of_the_main_thread_are_sent_while_a_sub_agent_is_shown(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    clock = SetClock()
+    async with (
+        serving(Server(Provider(clock=clock))) as running,
+        opened(tmp_path, running, clock, Asked("anthropic", "offline")) as chat,
+    ):
+        await chat.say("read the file app.py")
+        chat.go(chat.rows(CALL)[0])
+        await chat.pilot.press("d", "a")
+        chat.screen.state.thread = "a sub-agent"
+        draft = chat.screen.state.host.draft_next()
+        assert draft is not None and b"return 1" not in draft.body
+
+
 # Twelve turns, after each of which something else is edited
 
 

@@ -1,7 +1,7 @@
 """Guarded files, which other programs execute or obey.
 
-The user is asked each time before one is written, and confined commands cannot write them. The list is a minimum, not a
-protection: any source file may be run.
+The user is asked each time before one is written. Confined commands cannot change them; those that they create are
+moved out. The list is a minimum, not a protection: any source file may be run.
 """
 
 from __future__ import annotations

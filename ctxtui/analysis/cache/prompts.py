@@ -97,6 +97,7 @@ THINKING_LEVEL: Final = "thinking_level"
 """Key in `Call.extra`: the client's name of the requested thinking level."""
 NO_THINKING: Final = "off"
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 
 
 class CachePrompts:
@@ -131,10 +132,12 @@ class CachePrompts:
 
     def before_messages(self, call: Call) -> int:
         """Tokens before the messages of `call`: unrecorded input, system prompt and tools."""
-        head, tree = call.sent_head, self._tree
-        while head != ROOT and tree[head].place.section == "messages":
-            head = tree[head].parent
-        return self.front(call) + round(self._count_blocks(call, head))
+        tree, last = self._tree, ROOT
+        for node in tree.path(call.sent_head):
+            if tree[node].place.section == "messages" and tree[node].place.role not in _SYSTEM_ROLES:
+                break
+            last = node
+        return self.front(call) + round(self._count_blocks(call, last))
 
     def _count_blocks(self, call: Call, head: int) -> float:
         return self.weigher(call)(sum_features(self._counts(call.model).composition_at(head)))

@@ -272,7 +272,9 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
     if is_single_pair and CATEGORIES[old.category] not in ("tool_call", "tool_result"):
         return True
     was, now = read(old.block), read(new.block)
-    if (was.call_id and was.call_id == now.call_id) or (CATEGORIES[old.category] == "tools" and was.name == now.name):
+    # Google's results without an id name the tool instead.
+    has_same_id = was.call_id == now.call_id and was.call_id not in ("", was.name)
+    if has_same_id or (CATEGORIES[old.category] == "tools" and was.name == now.name):
         return True
     if was.name != now.name:
         return False

@@ -44,7 +44,7 @@ class OwnTools:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
             return PlannedCall(
-                "a sub-agent", "with tools that need no permission; its cost counts in this session", input_
+                "a sub-agent", "with tools that need no permission or have it; its cost counts in this session", input_
             )
         return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 

@@ -68,9 +68,8 @@ def stays_on_machine(chat_model: ChatModel) -> bool:
 
 
 def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether a request to `chat_model` costs nothing.
+    """Whether a request to `chat_model` counts as free.
 
-    `usd` is the request's list price (None: there is none). At a local program that is no known server, the list price
-    counts.
+    That is if a known server runs the model itself, or if a local one has no list price (`usd`) for it.
     """
     return runs_model(chat_model) or (chat_model.endpoint.local and usd is None)

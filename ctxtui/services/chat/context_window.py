@@ -50,11 +50,7 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
         check_size(chat_model.model, setting, requested, place, available)
         return replace(chat_model, window=requested, origin=place)
     answer_origin = config.origins.get("answer_tokens")
-    if (
-        answer_origin is not None
-        and answer_origin.kind != "default"
-        and settings.answer_tokens + MIN_CONTEXT > available > 0
-    ):
+    if answer_origin is not None and settings.answer_tokens + MIN_CONTEXT > available > 0:
         raise BadConfig(
             f"answer_tokens = {settings.answer_tokens:,} leaves no room "
             f"in the {available:,} tokens of {chat_model.model}",
@@ -81,7 +77,7 @@ def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
 
 
 def _source_text(origin: Origin | None) -> str:
-    return origin.place or origin.kind if origin is not None else "settings"
+    return origin.place if origin is not None else "settings"
 
 
 def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:

@@ -42,7 +42,7 @@ class IgnoredFile(NamedTuple):
 
 
 class Config(Struct, frozen=True):
-    """The settings in force, and their origins by name (``windows.m`` for the entry of a table)."""
+    """The settings in force, and origins by name (``windows.m`` for a table's entry) of those that are no default."""
 
     settings: Settings
     origins: Mapping[str, Origin]

@@ -63,7 +63,7 @@ def agent_run(
     - `system`: the prompt of a new session, or its parts, changing ones last; `HeadlessRun.instruct` changes them.
     - `tools`: offered in addition to ctxtui's.
     - `policies`: names, with settings or without, or profile files; `own_policies`: further ones that it may name.
-    - `allow`: names or patterns of tools that need no permission.
+    - `allow`: names or patterns of tools that need no permission; files that other programs obey still do.
     - `rounds`: maximum number of requests for each message (0: no limit; None: the setting `max_rounds`).
     - `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit). None:
       the default of `ctxtui run`, or no limit if `policies` are given.

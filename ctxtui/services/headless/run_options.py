@@ -32,7 +32,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `named`: the policies that the user named.
     - `messages`, `length`: limits for the messages of a request and the characters of a tool result; 0: no limit; None:
       the default limit, or none if policies are named; or `AUTO`.
-    - `allow`: names or patterns of tools that need no permission.
+    - `allow`: names or patterns of tools that need no permission; guarded calls still do.
     - `log_dir`: the folder for the run's log, in addition to the record.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.agent import events
+from ctxtui.core.session import MAIN
 from ctxtui.tui.chat.prompt import PAUSE_SECONDS, TalkController
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import HELD
@@ -43,7 +44,8 @@ class HeldController(ChatController):
             self.ask()
 
     def ask(self) -> None:
-        """Ask what to do with the held request: send, edit or cancel it."""
+        """Ask what to do with the held request, which is the main thread's: send, edit or cancel it."""
+        self.state.to_thread(MAIN)
         count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
         if count:

@@ -59,7 +59,7 @@ class TalkController(ChatController):
         """Shown about the branch on the prompt line."""
         self._draft_timer: Timer | None = None
         self._draft = ""
-        self._draft_aside = ""
+        self._draft_aside: str | None = None
         """The draft put aside while an earlier message is edited."""
         state.on.complete.subscribe(self.talk)
         state.chat_signals.permission.subscribe(self._ask_permission_if_idle)
@@ -228,7 +228,7 @@ class TalkController(ChatController):
             self._ask_permission_if_idle()
 
     def _submit(self, text: str) -> None:
-        self._draft, self._draft_aside = self._draft_aside, ""
+        self._draft, self._draft_aside = self._draft_aside or "", None
         self._files.count(self._draft)
         self.prompt.edit.set_text(self._draft)
         self._save_now(self._draft)
@@ -271,8 +271,8 @@ class TalkController(ChatController):
 
     def _stop_talking(self) -> None:
         self._save_draft()
-        if self._draft_aside:
-            self._draft, self._draft_aside = self._draft_aside, ""
+        if self._draft_aside is not None:
+            self._draft, self._draft_aside = self._draft_aside, None
             self._save_now(self._draft)
         self._branch_from(None)
         self.access.soon(self._show_permission_hint)
@@ -380,7 +380,7 @@ class TalkController(ChatController):
             if is_head:
                 break
         self._save_draft()
-        if self._branch_node is None:
+        if self._draft_aside is None:
             self._draft_aside = self._draft
         self.talk(read(tree[node].block).text)
         self._branch_from(parent, "starts a branch here")

@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import MAIN
 from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.context_window import ASSUMED_ORIGIN
 from ctxtui.services.chat.resume import unfinished_here
@@ -229,7 +230,8 @@ class ChatScreen(SessionScreen):
         unfinished = (
             await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
         )
-        host.overlay = lambda: self.edits.overlay
+        # The host's own requests are those of the main thread, whichever is shown.
+        host.overlay = lambda: self.edits.overlay_of(MAIN)
         host.on_released = self.edits.changed
         host.judge = self.figures.judge
         if not await self._begin_host():

@@ -132,7 +132,10 @@ class ContextEdits:
     @property
     def overlay(self) -> ThreadEdits | None:
         """The edits of the thread shown; None without a `staging_area`."""
-        return self.staging_area.overlay(self._state.thread) if self.staging_area is not None else None
+        return self.overlay_of(self._state.thread)
+
+    def overlay_of(self, thread: str) -> ThreadEdits | None:
+        return self.staging_area.overlay(thread) if self.staging_area is not None else None
 
     def facts(self) -> set[str]:
         area = self.staging_area

@@ -162,10 +162,14 @@ class HeldRequestsController(Controller):
 
     def _show(self, request: RemoteHeldRequest) -> None:
         """Go to the end of its thread, where it is the next call."""
+        self._to_thread(request)
+        self.state.go(self.state.count - 1, to_end=True)
+
+    def _to_thread(self, request: RemoteHeldRequest) -> None:
+        """Show the thread of a request: the question is about the edits of the thread shown."""
         study = self.state.study
         if study is not None and request.thread in study.session.threads:
             self.state.to_thread(request.thread)
-        self.state.go(self.state.count - 1, to_end=True)
 
     def _show_figures(self) -> None:
         """Show header and composition of the held request."""
@@ -203,6 +207,7 @@ class HeldRequestsController(Controller):
         """Hold the next request, or stop holding; if one is held, ask what to do."""
         request, path, study = self._first, recording(self.state), self.state.study
         if request is not None:
+            self._to_thread(request)
             self._ask(request)
             return
         if not self._is_attached or path is None or study is None:

@@ -16,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.study.study import Study
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.views.inspector import call_strip, composition, growth_chart, heaviest, threads, toolset
+from ctxtui.views.inspector import call_strip, composition, heaviest, threads, toolset
 from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.growth_chart import GrowthChart
@@ -34,9 +34,6 @@ from ctxtui.views.transcript.context_rows import ContextRows
 
 NotedCalls = Set[tuple[str, int]]
 """Calls by thread and number."""
-
-_MAX_CURVE_POINTS = 400
-"""Points of the growth curve, more than it has dots."""
 
 
 class Sides:
@@ -162,13 +159,7 @@ class Sides:
         sizes = [column.total for column in self.columns(thread_study, scene).columns]
         last = max(1, len(sizes) - 1)
         compactions = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
-        return GrowthChart(
-            growth_chart.downsample(sizes, _MAX_CURVE_POINTS),
-            scene.limits.usable,
-            scene.index,
-            scene.limits,
-            compactions,
-        )
+        return GrowthChart(tuple(sizes), scene.limits.usable, scene.limits, compactions)
 
     def threads(self, study: Study) -> list[ThreadRow]:
         return self._threads.rows(study.session, study.costs, partial(context_size, study.book))

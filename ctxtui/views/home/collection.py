@@ -48,15 +48,12 @@ class Collection(Struct):
         for key in self.sessions.keys() - merged.keys():
             self._owners.drop(key)
             self.stale.discard(key)
-        for key, summary in merged.items():
-            if summary.known and summary.spent and summary != self.sessions.get(key):
-                self._count_calls(summary)
         self.sessions = merged
         return True
 
     def _merge(self, summary: SessionSummary) -> SessionSummary:
         old = self.sessions.get(summary.key)
-        if old is None or summary.known:
+        if old is None:
             return summary
         if not old.known:
             return summary if summary.cwd or not old.cwd else replace(summary, cwd=old.cwd, group=old.group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -11,18 +12,20 @@ from ctxtui.views.text import bars, braille, numbers, scale
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged
 
+MAX_POINTS: Final = 400
+"""Points of the curve, more than it has dots."""
+
 
 class GrowthChart(Struct, frozen=True):
     """Growth of a thread's context.
 
-    - `tokens`: the context of each call in order; `here`: the index of the call shown.
+    - `tokens`: the context of each call in order.
     - `usable`: the usable window in tokens, drawn as the limit (0: unknown); `window`: the window in force.
     - `compactions`: their positions as shares of the width.
     """
 
     tokens: tuple[float, ...]
     usable: float
-    here: int
     window: ContextWindow = field(default_factory=ContextWindow)
     compactions: tuple[float, ...] = ()
 
@@ -50,7 +53,7 @@ def lines(chart: GrowthChart, room: int, height: int) -> list[Spans]:
         return [[Span(" A curve needs two calls.", "dim")]]
     top = scale.ceiling(max(*chart.tokens, chart.usable * 1.05))
     chart_width = max(1, room - 8)
-    points = [(float(number), tokens) for number, tokens in enumerate(chart.tokens)]
+    points = [(float(number), tokens) for number, tokens in enumerate(downsample(chart.tokens, MAX_POINTS))]
     mask = braille.curve(points, chart_width, height, (0, len(points) - 1), (0, top))
     limit = height - 1 - int(chart.usable * height / top) if chart.usable else -1
     out: list[Spans] = []

@@ -31,7 +31,7 @@ class PaneNeeds(Struct, frozen=True):
 
     - `context` (the composition), `threads`, `tools`: lines (0: nothing to show).
     - `staged`: lines of the pane of edits, None without edits.
-    - `reading`: the transcript fills the screen.
+    - `next_call`: the forecast takes the place of this call; `reading`: the transcript fills the screen.
     """
 
     context: int = 7

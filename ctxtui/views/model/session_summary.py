@@ -148,7 +148,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     total_tokens: int = 0
     """Input and output of all calls."""
     sent_tokens: int = 0
-    """Their input."""
+    """Their input; set by Home's `Collection`, like `read_tokens`."""
     read_tokens: int = 0
     """The part of it that was read from a cache."""
     cost_usd: float | None = None
@@ -182,7 +182,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     archived: bool = False
     spent: tuple[CallSpent, ...] = ()
-    """Every call of every thread, for totals over sessions."""
+    """Every call of every thread, for totals over sessions; Home's `Collection` keeps none."""
     by_category: tuple[tuple[str, float], ...] = ()
     """(category, USD) as shared out by `analysis.money.spending`."""
     by_tool: tuple[tuple[str, float], ...] = ()

@@ -15,10 +15,13 @@ from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import AuditedRead, audit_reads, summarize_bands, summarize_reads
 from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, predicted_usage
+from ctxtui.analysis.cache.marker_trials import learnt_prompts
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.core import block
+from ctxtui.core.block import Item, Place
 from ctxtui.core.call import ASKED_AT, CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
+from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules, cache_rules_by_call
@@ -603,3 +606,19 @@ def test_the_five_minutes_of_one_provider_are_no_lifetime_of_another() -> None:
         talk.call()
     talk.call(after=294, read=0)
     assert talk.rows()[-1].evidence and "lifetime" not in talk.rows()[-1].evidence
+
+
+@pytest.mark.parametrize(
+    ("place", "header"),
+    [(Place("system"), []), (Place("messages", "system"), [Item(block.header("system"), Place("messages", "system"))])],
+)
+def test_what_other_sessions_may_share_includes_a_system_prompt_among_the_messages(
+    place: Place, header: list[Item]
+) -> None:
+    script = Script("gpt-5.4", provider="openai")
+    script.head = script.session.tree.extend(ROOT, [*header, Item(block.text("be brief " * 90), place)])
+    call = script.hear(block.text("hello")).call(block.text("hi"), usage=Usage(fresh=300))
+    made = book(script.session, model_table())
+    prompts = learnt_prompts(made, cache_rules_by_call(made))
+    front = made.block_tokens(call.model, made.session.tree.path(call.sent_head)[len(header)])
+    assert prompts.before_messages(call) - prompts.front(call) == pytest.approx(front, abs=2)

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.changing_blocks import find_changing_blocks
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, compare_contexts
+from ctxtui.analysis.content.diff import (
+    CHANGED,
+    ENTERED,
+    LEFT,
+    RESPELLED,
+    TAKEN_OUT,
+    Diff,
+    DiffSide,
+    compare_contexts,
+    match_versions,
+)
 from ctxtui.analysis.content.normalized import diff_text, neutral_key
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
@@ -96,6 +106,16 @@ def test_the_same_words_in_another_dialect_are_the_same() -> None:
         ).user("so?").call("done")
     for other in (messages, responses):
         assert told(compare_contexts(side(chat), side(other))) == []
+
+
+def test_two_results_of_one_tool_without_ids_are_not_versions_of_one_block() -> None:
+    def result(text: str) -> int:
+        response = {"name": "read", "response": {"output": text}}
+        made = blocks.make("function_response", {"functionResponse": response})
+        return tree.child(ROOT, made, Place("messages", "user"))
+
+    tree = Tree()
+    assert list(match_versions(tree, tree, [result("a file of words")], [result("other lines")])) == []
 
 
 def test_an_image_whose_type_only_one_dialect_names_is_the_same() -> None:

@@ -75,12 +75,13 @@ async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opene
 
 async def hold(run: HoldingRun, program: Program, screen: InspectorScreen, pilot: Pilot[None]) -> asyncio.Task[str]:
     """The next request is wanted held, comes, and is asked about."""
+    sent = len(run.provider.server.seen)
     await pilot.press("ctrl+o")
     assert "The next request will be held" in text(screen)
     await run.until(lambda: run.gate.next == {"s"})
     told = asyncio.ensure_future(program.ask(SECOND))
     await until(pilot, lambda: screen.line.is_asking and SECOND in text(screen))
-    assert not run.gate.next and len(run.provider.server.seen) == 1
+    assert not run.gate.next and len(run.provider.server.seen) == sent
     return told
 
 
@@ -158,6 +159,24 @@ async def test_without_edits_none_are_offered_and_the_key_says_so(tmp_path: Path
         assert len(run.provider.server.seen) == 1
         await pilot.press("ctrl+o", "enter")
         await told
+
+
+async def test_the_question_is_about_the_thread_that_is_held(tmp_path: Path) -> None:
+    async with attached(tmp_path, (120, 40)) as (run, program, screen, pilot):
+        await Program(program.client, []).ask("another agent with another task, " * 60)
+        await until(pilot, lambda: screen.state.study is not None and len(screen.state.study.session.threads) == 2)
+        told = await hold(run, program, screen, pilot)
+        held_thread = screen.state.thread
+        await pilot.press("escape", "ctrl+t")
+        assert screen.state.thread != held_thread
+        await until(pilot, screen.edits.is_editable)
+        screen.panels.transcript.move_to(0)
+        await pilot.press("d")
+        await until(pilot, lambda: screen.edits.overlay is not None and bool(screen.edits.overlay.staged))
+        await pilot.press("ctrl+o")
+        assert screen.state.thread == held_thread and "apply 1 edit" not in text(screen)
+        await pilot.press("enter")
+        assert await told
 
 
 async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> None:

@@ -380,13 +380,6 @@ def test_a_title_of_the_users_own_comes_and_goes() -> None:
     assert c.keys_to_read(1e9) == ["a"]
 
 
-def test_sessions_that_come_with_figures_count_at_once_and_once() -> None:
-    c = Collection(HERE, "~")
-    for _ in range(2):
-        c.update([one("a", spent=spent("x", "y"))])
-    assert c.totals().tokens == 20
-
-
 def test_samples_are_not_the_users_money() -> None:
     c = Collection(HERE, "~")
     c.update([one("s", group="samples", known=False), one("a", known=False)])

@@ -140,7 +140,7 @@ def test_axis() -> None:
 
 
 def test_the_growth_chart_marks_compactions_where_nothing_is_drawn() -> None:
-    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, 6, compactions=(4 / 6,))
+    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, compactions=(4 / 6,))
     with_mark, without = growth_chart.lines(chart, 40, 6), growth_chart.lines(replace(chart, compactions=()), 40, 6)
     assert [width(line) for line in with_mark] == [width(line) for line in without]
     assert sum(plain(line).count("Σ") for line in with_mark) == 1
@@ -151,7 +151,7 @@ def test_the_growth_chart_marks_compactions_where_nothing_is_drawn() -> None:
 
 @pytest.mark.parametrize("height", [0, 1, 2, 3])
 def test_a_low_growth_chart_draws_its_curve(height: int) -> None:
-    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, 6, compactions=(4 / 6,))
+    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, compactions=(4 / 6,))
     lines = [plain(line) for line in growth_chart.lines(chart, 40, height)]
     assert len(lines) == height and not any("Only one call" in line for line in lines)
     single = growth_chart.lines(replace(chart, tokens=(1,)), 40, height)
@@ -173,3 +173,9 @@ def test_a_ghost_takes_no_height_with_or_without_colour() -> None:
     more = strip_columns.rows([StripColumn(read=200, ghost=500)], 4, 800)
     assert [row[0].text for row in more] == [" ", " ", " ", "█"], "no higher than the column"
     assert strip_columns.rows([StripColumn(read=0)], 2, 0) == [[Span(" ")]] * 2, "a call without tokens alone"
+
+
+def test_the_growth_per_call_counts_every_call_of_a_long_thread() -> None:
+    chart = GrowthChart(tuple(map(float, range(100, 120_100, 100))), 0)
+    assert chart.per_call == 100 and "+100 per call" in plain(growth_chart.notes(chart))
+    assert len(growth_chart.lines(chart, 60, 6)) == 6

@@ -100,7 +100,7 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools for the task that need no permission.
+        """The parent's tools for the task that need no permission or have it.
 
         Raises `NotFound` for a name that is no tool of the parent.
         """
