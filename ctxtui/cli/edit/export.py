@@ -103,7 +103,7 @@ def export(
     elif as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     elif form == OWN and (number is not None or thread):
-        raise click.UsageError("--to ctxtui writes a whole session: remove --call and --thread, or choose --to", context)
+        raise click.UsageError("--to ctxtui writes a whole session: remove --call and --thread, or name --to", context)
     else:
         loaded = open_recording(name, settings)
         chosen = choose_call(loaded.session, thread, number or 0)
