@@ -23,7 +23,7 @@ TOOL: Final = "tool"
 """Kind of a block with a tool's definition."""
 
 MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
-"""Keys that carry a cache breakpoint; they are no content and never reach a block's body (facts §2, §4)."""
+"""Keys that carry a cache breakpoint; it is no content of a block or a result's item (facts §2, §4)."""
 
 
 class Block(Struct, frozen=True, gc=False):

@@ -68,7 +68,7 @@ class Touch(NamedTuple):
 
 
 def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
-    """Yield the files that a call's `BlockContent` names; paths below `cwd` are relative to it."""
+    """Yield the files that a call reads or changes; paths below `cwd` are relative to it."""
     arguments = arguments_value(call) if call.arguments else {}
     if isinstance(arguments, str):
         yield from _find_in_patch(arguments, cwd)

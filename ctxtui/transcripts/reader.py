@@ -16,18 +16,17 @@ class Reader(Protocol):
     """Turns the bytes of one recording into events.
 
     Made by a format's `open` with the tree that receives the nodes. Any chunking of the same bytes gives the same
-    events in the same order (law 2): the state after `settle` depends on all bytes so far, never on where the slices
-    ended.
+    events in the same order (law 2).
     """
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far; None if there is none."""
+        """The incomplete record at the end of the bytes so far, or missing files; None for neither."""
         return None
 
     @property
     def rereads(self) -> bool:
-        """Whether a grown file must be read anew: new bytes may contradict old events."""
+        """Whether a grown file must be read anew: new bytes may contradict the events of `settle`."""
         return False
 
     def feed(self, data: bytes) -> list[Event]:
@@ -43,15 +42,12 @@ class Reader(Protocol):
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`, with its own bytes and line numbers.
-
-        A file of another session emits nothing; neither does any file for a format without companions.
-        """
+        """Return the reader for companion file `name`; it emits nothing if the format has no companions."""
         return NoReader()
 
 
 class NoReader(Reader):
-    """Ignores a file that belongs to no session."""
+    """Ignores a file beside a recording whose format has no companions."""
 
     def feed(self, data: bytes) -> list[Event]:
         return []

@@ -346,6 +346,21 @@ def test_what_is_not_known_is_left_out_and_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("follower", "kept"),
+    [({"type": "program", "id": "p", "code": "1"}, True), ({"role": "user", "content": "go"}, False)],
+    ids=["a program", "the user"],
+)
+def test_reasoning_stays_before_what_it_may_lead_to(follower: dict[str, Any], kept: bool) -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+    said = {"model": "m", "input": [{"role": "user", "content": "hi"}, call, output, reasoning, follower]}
+    items = DIALECTS["openai_responses"].decode_request(json.dumps(said).encode(), None).items
+    body, lost = built(items, "openai_responses")
+    assert (reasoning in body["input"]) is kept and bool(lost) is not kept
+
+
 def test_a_conversation_that_begins_with_the_assistant_is_introduced() -> None:
     body, lost = built(request_of([("assistant", "hi"), ("user", "x")], "anthropic").items, "anthropic")
     assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]

@@ -24,7 +24,7 @@ class Policy(Struct, frozen=True):
     - `about`: a description in one line.
     - `propose`: returns the edits for a context.
     - `defaults`: its settings with their default values; `notes` describes each.
-    - `least`: the minimum risk of its edits, so that a search for less risk skips it.
+    - `least`: none of its edits risks less, so that a search for less risk skips it.
     """
 
     name: str

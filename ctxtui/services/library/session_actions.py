@@ -103,13 +103,13 @@ class SessionActions:
         """
         # Imported here: codecs are not needed for the first frame.
         from ctxtui.analysis.call_choice import choose_call
-        from ctxtui.services.editing.exporting import export_session, write_private
+        from ctxtui.services.editing.exporting import export_session, left_out, write_private
 
         session = self._read_session(summary)
         result = export_session(session, form, choose_call(session))
         file = Path(os.path.expanduser(path))
         write_private(file, result.data)
-        lost = f"; not carried over: {', '.join(result.lost)}" if result.lost else ""
+        lost = f"; without {', '.join(left_out(result))}" if result.lost else ""
         return f"{len(result.data):,} bytes written to {file}{lost}"
 
     def export_name(self, summary: SessionSummary, form: str) -> str:

@@ -129,7 +129,7 @@ class FirstReading(Struct):
         yield self._note_context(part.reader.settle())
 
     def incomplete(self) -> list[Skipped]:
-        """The incomplete records at the ends of the files."""
+        """The incomplete records at the ends of the files, and missing files."""
         readers = [self.reader, *(part.reader for part in self.parts.values())]
         return [tail for reader in readers if (tail := reader.tail) is not None]
 

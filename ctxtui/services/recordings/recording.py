@@ -116,7 +116,7 @@ class Loaded:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """The unreadable records, and the incomplete one at the end of each file."""
+        """The unreadable records, the incomplete one at the end of each file, and missing files."""
         return [*self._session.skipped, *(self._reading.incomplete() if self._reading else [])]
 
     @property

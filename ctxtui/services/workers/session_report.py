@@ -23,6 +23,7 @@ from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report
+from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
@@ -59,8 +60,9 @@ def _report_statement(loaded: Loaded, named: Named, settings: Settings, about: s
 
 
 def _report_growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
+    chosen, notes = choose_call(loaded.session, about), Notebook(loaded, settings).read()
     with cached_counter(settings) as counter:
-        return growth_report(make_account(loaded.session, counter, settings), choose_call(loaded.session, about))
+        return growth_report(make_account(loaded.session, counter, settings), chosen, notes, settings.phases)
 
 
 def _report_findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:

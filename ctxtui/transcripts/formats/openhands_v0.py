@@ -1,7 +1,7 @@
 """Reads OpenHands before its SDK (V0, facts §11): actions and observations.
 
-An event of the agent holds the model's whole answer (``tool_call_metadata.model_response``), so that calls, their usage
-and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
+The event of a tool call holds the model's whole answer (``tool_call_metadata.model_response``), so that its usage and
+results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
 text is shown.
 """
 

@@ -163,7 +163,7 @@ class Conversations:
             if conversation is None:
                 conversation = (
                     self._find_by_tool_call(items, scope)
-                    or self._find_compacted(items, front)
+                    or self._find_compacted(items, front, scope)
                     or self._begin_conversation(items, scope, None)
                 )
                 alike.append(conversation)
@@ -245,7 +245,7 @@ class Conversations:
                 return candidate
         return None
 
-    def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
+    def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...], scope: str) -> Conversation | None:
         """Find the conversation that a request continues after a compaction by the client.
 
         The latest call forced a tool, and the request's first user text contains text from that tool's arguments:
@@ -255,7 +255,7 @@ class Conversations:
         if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):
             return None
         conversation, call = self.last
-        words = read(prompt).text if _is_tool_forced(call) else ""
+        words = read(prompt).text if _is_tool_forced(call) and conversation.scope == scope else ""
         if not any(text in words for block in self._last_answer(conversation) for text in _argument_texts(block)):
             return None
         conversation.restart = EpochStart.COMPACTION, ""

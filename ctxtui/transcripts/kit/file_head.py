@@ -65,7 +65,7 @@ def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
 
 
 def repair_json(text: str, *, keep_cut_string: bool = False) -> Json:
-    """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
+    """Parse the cut JSON `text` without its incomplete end; None if that is no JSON.
 
     With `keep_cut_string`, a member's value that is cut is kept: a system prompt may be longer than the head.
     """

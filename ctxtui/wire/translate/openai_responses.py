@@ -24,6 +24,8 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
+_FOLLOWING: Final = ("_call", "reasoning", "program")
+"""Ends of the kinds of output items that may follow reasoning, besides messages."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
@@ -72,9 +74,7 @@ def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json
         if kind == "reasoning" and not is_output:
             losses.note("reasoning without its output")
             continue
-        is_output = (
-            kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
-        )
+        is_output = kind.endswith(_FOLLOWING) or (kind == "message" and item.get("role") == ASSISTANT)
         items_reversed.append(item)
     return items_reversed[::-1]
 

@@ -141,7 +141,7 @@ class ClaudeThread(Struct):
     - `tip`: its last point, in the file's order; `last`: the answer to its last call.
     - `process`: the client that wrote the records (session id, version).
     - `input`, `call`: reported input and id of the last call.
-    - `resumed`: a client has started since then.
+    - `resumed`: a client has ended or started since then.
     - `announced`: an event has announced the thread.
     - `front`: the node of its system prompt and tools (`ROOT`: not recorded); `front_whole`: both are known.
     - `partial`: calls whose tools are not known yet; `prompt`: the system prompt of a snapshot.

@@ -130,7 +130,7 @@ def _group_messages(sent: Iterable[SentBlock]) -> list[_Message]:
 
 
 class _Writer:
-    """Writes the records of the context `sent`; the source holds `length` of its blocks."""
+    """Writes the records of the context `sent`; without edits it has `length` blocks."""
 
     def __init__(self, source: _Source, order: ResumeOrder, sent: Sequence[SentBlock], length: int) -> None:
         self._source = source

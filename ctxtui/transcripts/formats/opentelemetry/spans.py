@@ -82,8 +82,9 @@ def first_value(attributes: Attributes, *names: str) -> Json:
 
 def first_text(attributes: Attributes, *names: str) -> str:
     """Return the first non-empty text of `names`; the first one of a list."""
-    value = first_value(attributes, *names)
-    return as_str(value[0] if isinstance(value, list) and value else value)
+    values = (attributes.get(name) for name in names)
+    texts = (as_str(value[0] if isinstance(value, list) and value else value) for value in values)
+    return next(filter(None, texts), "")
 
 
 def first_count(attributes: Attributes, *names: str) -> int | None:

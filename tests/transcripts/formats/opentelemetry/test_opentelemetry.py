@@ -261,6 +261,12 @@ def test_input_that_cannot_hold_the_cache_stands_beside_it() -> None:
     assert call.usage and (call.usage.fresh, call.usage.input) == (10, 130)
 
 
+def test_an_empty_list_of_reasons_hides_no_other_one() -> None:
+    attributes = {**semconv(0), "gen_ai.response.finish_reasons": [], "llm.finish_reason": "stop"}
+    (call,) = calls(read(lines_of([span(0, attributes)]), NAME))
+    assert call.stop_reason == "stop"
+
+
 def test_a_span_that_comes_before_the_one_around_it_is_no_second_call() -> None:
     around = {key: value for key, value in semconv(0).items() if key != "gen_ai.response.id"}
     inner = {key: value for key, value in around.items() if "messages" not in key}
