@@ -20,7 +20,7 @@ def estimate_tokens(size: int) -> int:
 
 
 class HoldRules(Struct, frozen=True, kw_only=True):
-    """Conditions for holding a request; any one of them suffices.
+    """Conditions for holding a request; any one of them suffices, for a title or a count `secret` only.
 
     - `each`: every request.
     - `tokens`: more than about so many tokens; 0: off.

@@ -183,7 +183,7 @@ class RelayedProgram:
 
     - `named_upstreams`: base URLs that the user gave for providers.
     - `folder`: receives the recordings; `database`: has the edits.
-    - `policies`, `policy_settings`: policies and profile files that act on every thread, and their settings.
+    - `policies`, `policy_settings`: policies and profile files for every thread, and their settings.
     - `keep_warm_usd`: limits the requests that keep caches warm (see `KeepWarm`); 0: none are sent.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
     - `answers`: recorded answers, for a program that forks from a recorded session.

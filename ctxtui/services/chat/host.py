@@ -39,7 +39,7 @@ from ctxtui.services.chat.context_window import change_model, learn_window
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation
 from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
-from ctxtui.services.chat.opening import SYSTEM, CustomParts, tool_definitions
+from ctxtui.services.chat.opening import SYSTEM, CustomParts, add_missing_tools, tool_definitions
 from ctxtui.services.chat.recorder import ChatRecorder, make_reader
 from ctxtui.services.chat.request_edits import RequestEditor, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, record_recovered, restore_conversation
@@ -221,7 +221,7 @@ class Host:
                 with Store.open(database(self.config.settings.data_dir), readonly=True) as store:
                     self.tools.commands.load_outputs(store, continuation.stored)
             if dialect_ == dialect:
-                return self.own.add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
+                return add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
             history = tuple(item for item in session.tree.items(conversation.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
         system = (continuation.system if continuation is not None else "") or self.own.system or SYSTEM
@@ -337,7 +337,7 @@ class Host:
 
     @property
     def headroom(self) -> tuple[Headroom, ...]:
-        """The rate limits' remainders at the last answer, the tightest first."""
+        """Remaining limits by the last answer that names any, the tightest first."""
         return self.client.headroom if self.client is not None else ()
 
     def change_model(self, model: str) -> None:

@@ -76,7 +76,7 @@ class _Layers:
     def set(self, name: str, value: Any, origin: Origin) -> None:
         """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`.
 
-        A project's limit (`tighter`) overrides only a looser one.
+        A project's limit (`tighter`) can only tighten the present one.
         """
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":
