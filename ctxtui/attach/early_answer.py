@@ -21,7 +21,7 @@ _END: Final = b"0\r\n\r\n"
 
 
 class EarlyAnswer:
-    """What follows `EARLY_HEAD`; its methods return the bytes to send to the client, if any."""
+    """The answer after `EARLY_HEAD`; its methods return the bytes to send, if any."""
 
     def __init__(self, as_event: AsEvent) -> None:
         self._as_event = as_event

@@ -123,7 +123,7 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report by any model; 0 before it."""
+        """Tokens before everything recorded, by the thread's first report; 0 before it."""
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
@@ -218,7 +218,7 @@ class CachePrompts:
         self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
-        """Recorded markers of `call` by position; None if they are not recorded, or if a gateway sets them."""
+        """Recorded markers of `call` by position; None: not recorded, or a gateway sets them."""
         if call.skeleton is None:
             return None
         if call.id not in self._marked:

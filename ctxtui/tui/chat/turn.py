@@ -167,7 +167,7 @@ class TurnController(ChatController):
         self._show_answer(grown=True)
 
     def _show_answer(self, *, grown: bool = False) -> None:
-        """Show the answer, which may have `grown`, if the main thread's last call is shown; else hide it."""
+        """Show the answer (`grown`: it is longer now) below the main thread's last call only."""
         rows, state = self.state.rows, self.state
         answer = self._answer if state.thread == MAIN and state.index >= state.count - 1 else None
         if rows is not None and (rows.answer is not answer or (grown and answer is not None)):
