@@ -294,7 +294,9 @@ def begin(tree: Tree, opening: ConversationStart) -> Conversation:
     skeleton = skeleton_for(opening.dialect, opening.params, items)
     conversation = Conversation(tree, opening.dialect, model, skeleton, tree.extend(ROOT, items))
     conversation.lost = lost
-    conversation.static = _system_breakpoint(opening.dialect, opening.system)
+    if opening.dialect == ANTHROPIC and not isinstance(opening.system, str) and len(opening.system) > 1:
+        # The last part of the system text may change.
+        conversation.static = CACHED
     return conversation
 
 
@@ -339,11 +341,6 @@ def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Ite
     )
     rebuilt.editor, rebuilt.memory, rebuilt.static = conversation.editor, conversation.memory, conversation.static
     return rebuilt
-
-
-def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """The cache breakpoint of an Anthropic system text whose last part may change."""
-    return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:

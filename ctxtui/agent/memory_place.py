@@ -47,18 +47,15 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
     rest = [item for item in path if item.place.mark != MARK]
-    start = next((n for n, item in enumerate(rest) if _is_conversation(item)), len(rest)) if memory.first else len(rest)
     if memory.first:
+        messages = (n for n, item in enumerate(rest) if item.place.section == "messages")
+        start = next((n for n in messages if rest[n].place.role not in SYSTEM), len(rest))
         items = [*rest[:start], *message, *rest[start:], *user_items]
     else:
         items = [*rest, *user_items, *message]
     if memory.binds:
         items = _without_unbound_thinking(path, items)
     return tree.extend(ROOT, items)
-
-
-def _is_conversation(item: Item) -> bool:
-    return item.place.section == "messages" and item.place.role not in SYSTEM
 
 
 def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> list[Item]:

@@ -280,7 +280,8 @@ class Runner:
     def _finish_answer(self, reader: AnswerReader) -> None:
         response = reader.response
         if response.error:
-            self._handle_break(reader, response.error, _is_transient(response.error), None)
+            is_transient = any(word in response.error.lower() for word in _TRANSIENT_ERRORS)
+            self._handle_break(reader, response.error, is_transient, None)
         elif not response.complete:
             self._handle_break(reader, "the answer broke off", True, None)
         else:
@@ -320,10 +321,6 @@ def _error_text(error: Exception) -> str:
 
 def _failed_call(call: events.ToolCall, error: Exception) -> events.ToolResult:
     return events.ToolResult(call.id, f"the tool failed: {_error_text(error)}", is_error=True)
-
-
-def _is_transient(error: str) -> bool:
-    return any(word in error.lower() for word in _TRANSIENT_ERRORS)
 
 
 async def send_once(client: BodySender, dialect: str, body: bytes) -> Response:

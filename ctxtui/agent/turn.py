@@ -271,10 +271,6 @@ def backoff(attempt: int) -> float:
     return 0.5 * 2.0 ** (attempt - 1)
 
 
-def _handle_wait_end(state: TurnState, _: Waited) -> Step:
-    return _send_request(state)
-
-
 def _cut_answer(state: TurnState, _: Interrupted) -> Step:
     return replace(state, phase=TurnPhase.CUTTING), [StopListening()]
 
@@ -305,7 +301,7 @@ _HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
     (TurnPhase.SENDING, Interrupted): _cut_answer,
     (TurnPhase.CUTTING, Answered): _handle_answer,
     (TurnPhase.CUTTING, Broke): _handle_break,
-    (TurnPhase.WAITING, Waited): _handle_wait_end,
+    (TurnPhase.WAITING, Waited): lambda state, _: _send_request(state),
     (TurnPhase.WAITING, Interrupted): _interrupt,
     (TurnPhase.ACTING, Planned): _handle_plan,
     (TurnPhase.ACTING, Permitted): _handle_permission,

@@ -266,10 +266,7 @@ def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The `share` percentile (0 to 100) of `values`, interpolated linearly.
-
-    None if there are none.
-    """
+    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None without any."""
     ordered = sorted(values)
     if not ordered:
         return None

@@ -263,10 +263,7 @@ class Book:
         return None if is_exact(features, weights) else half_interval(features, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share of its tokens.
-
-        None if counted exactly.
-        """
+        """Half of the 90 % interval of the context `head`, as a share; None if counted exactly."""
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width

@@ -28,10 +28,7 @@ class Latency(NamedTuple):
 
 
 def latencies(calls: Iterable[Call]) -> list[Latency]:
-    """One row per context size that occurs, smallest first.
-
-    Calls without times or report are left out.
-    """
+    """One row per context size that occurs, smallest first, of calls with times and report."""
     groups: dict[int, list[Call]] = {}
     for call in calls:
         if call.usage is not None and (_duration(call) is not None or _first_token(call) is not None):

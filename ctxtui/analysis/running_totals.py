@@ -127,10 +127,7 @@ class RunningTotals:
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Why the block of `node` is absent from the context `head`, by a report.
-
-        None if it is present.
-        """
+        """Why the block of `node` is absent from the context `head`, by a report; None if present."""
         return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:

@@ -86,7 +86,7 @@ class Names:
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
     def answered_id(self, node: Node) -> str:
-        """`BlockContent.pairing_id` of the call that the result at `node` answers; "" if it names none."""
+        """`BlockContent.pairing_id` of the call that the result at `node` answers; "": none."""
         return "" if node.block.kind == "header" else read(node.block).call_id or self.answered_call_id(node)
 
     def answered_call_id(self, node: Node) -> str:

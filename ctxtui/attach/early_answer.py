@@ -13,7 +13,7 @@ from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 AsEvent = Callable[[int, bytes], bytes]
 """Encodes a non-stream answer (its status, its body) as an error event of a stream."""
-_HEAD: Final = (
+EARLY_HEAD: Final = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
     b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
 )
@@ -21,7 +21,7 @@ _END: Final = b"0\r\n\r\n"
 
 
 class EarlyAnswer:
-    """Its methods return the bytes to send to the client, if any."""
+    """The answer after `EARLY_HEAD`; its methods return the bytes to send, if any."""
 
     def __init__(self, as_event: AsEvent) -> None:
         self._as_event = as_event
@@ -30,9 +30,6 @@ class EarlyAnswer:
         self._unpacker: BodyUnpacker = make_unpacker("")
         """The provider's body is sent unpacked, as the head that was sent names no encoding."""
         self._body = bytearray()
-
-    def begin(self) -> bytes:
-        return _HEAD
 
     def encode_piece(self, data: bytes) -> bytes:
         """A chunk with `data`; b"" without data."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctxtui.attach import http1
-from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, accepts_chunks
+from ctxtui.attach.early_answer import EARLY_HEAD, AsEvent, EarlyAnswer, accepts_chunks
 from ctxtui.attach.exchange import CUT, GONE, Exchange, fault_record
 from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, AnswerDecided, ExchangeEvent, RequestDecided
 from ctxtui.attach.gate import AnswerVerdict, RequestVerdict
@@ -143,7 +143,7 @@ class Passage:
         begun = b""
         if exchange.early is None:
             exchange.early = EarlyAnswer(as_event)
-            begun = exchange.early.begin()
+            begun = EARLY_HEAD
         self._connection.to_client(begun + exchange.early.encode_piece(ping))
         return True
 

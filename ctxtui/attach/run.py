@@ -23,8 +23,7 @@ TALK, OTHER = "talk-", "other-"
 class RecordedRun(Struct):
     """Metadata at the beginning of every recording of a run.
 
-    `session`: that of requests whose client names none ("": by conversation or host); `program`: the client,
-    if its requests do not name it.
+    `session`: of requests that name none ("": by conversation or host); `program`: the client of requests without one.
     """
 
     folder: Path

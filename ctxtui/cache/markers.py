@@ -58,7 +58,7 @@ def read_markers(request: Request, rules: CacheRules) -> Markers:
 
 def read_markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
     """Like `read_markers`, for a request whose blocks are given as `items`."""
-    if request.skeleton.dialect == ANTHROPIC:
+    if request.skeleton.dialect == ANTHROPIC or rules.mechanism.writes_at_markers:
         return _anthropic(items, request, rules)
     return _openai(items, request, rules)
 

@@ -79,10 +79,7 @@ class CacheOutcome(NamedTuple):
 
     @property
     def expires(self) -> float | None:
-        """When the longest cached prefix expires unless it is used again (Unix seconds).
-
-        None as for `life`.
-        """
+        """When the longest cached prefix expires if unused (Unix seconds); None as for `life`."""
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:

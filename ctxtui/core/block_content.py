@@ -48,7 +48,7 @@ class BlockContent(Struct, frozen=True, kw_only=True):
 
     @property
     def pairing_id(self) -> str:
-        """The `call_id` of a call, else the tool's name, by which results of calls without ids name it."""
+        """The `call_id`, else the tool's name, by which results name a call without an id."""
         return self.call_id or self.name
 
 

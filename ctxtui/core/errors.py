@@ -48,9 +48,9 @@ class Several(CtxtuiError):
 
 
 class InUse(CtxtuiError):
-    """Process `pid` hosts the stored session `session` since the Unix time `since`, or runs the relay.
+    """Process `pid` hosts the stored session `session`, or runs the relay.
 
-    Until it ends, the session is neither hosted twice, deleted nor rewritten.
+    `since` is a Unix time. Until it ends, the session is neither hosted twice, deleted nor rewritten.
     """
 
     def __init__(

@@ -400,11 +400,11 @@ _MAX_INSTANCE_SIZE: Final = 100_000
 
 
 def make_instance(schema: Json, text: str, root: Json = None) -> Json:
-    """Make a minimal value of `schema`, a part of `root` (None: the whole); strings are `text` by default.
+    """Make a minimal value of `schema`, a part of `root` (None: the whole).
 
-    Supports the providers' structured outputs: types, enum, const, default, anyOf, oneOf, allOf (of these the first
-    alternative), $ref into `root`, lengths and bounds. Values that are nested too deeply, or beyond
-    `_MAX_INSTANCE_SIZE`, are null.
+    Strings are `text` by default. Supports the providers' structured outputs: types, enum, const, default, anyOf,
+    oneOf, allOf (of these the first alternative), $ref into `root`, lengths and bounds. Values that are nested too
+    deeply, or beyond `_MAX_INSTANCE_SIZE`, are null.
     """
     return _InstanceMaker(schema if root is None else root, text).make(schema, 0)
 

@@ -157,10 +157,7 @@ def _rates_from_library(
 
 @cache
 def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
-    """Prompt lengths (tokens) above which some rate of the model changes.
-
-    None if it has no price.
-    """
+    """Prompt lengths (tokens) above which some rate changes; None if the model has no price."""
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 

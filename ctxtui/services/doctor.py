@@ -239,9 +239,8 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
         return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, client.places))}")
     text = f"{client.sessions:,} {'session' if client.sessions == 1 else 'sessions'} in {' and '.join(places)}"
     if client.newest is not None:
-        text += f", newest {format_age(now - client.newest)}" + (
-            " ago" if now - client.newest >= _MINUTE_SECONDS else ""
-        )
+        ago = " ago" if now - client.newest >= _MINUTE_SECONDS else ""
+        text += f", newest {format_age(now - client.newest)}{ago}"
     return DoctorFinding(name, OK, text + (f", {client.here:,} of this directory" if client.here else ""))
 
 

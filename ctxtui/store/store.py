@@ -279,7 +279,7 @@ class Store:
 
     @explains_errors
     def artifact_names(self, session_id: str, prefix: str) -> list[str]:
-        """The names of a session's artifacts that begin with `prefix`, in the order in which they were stored."""
+        """Names of a session's artifacts that begin with `prefix`, in the order of storing."""
         return edits.list_artifacts(self._conn, session_id, prefix)
 
     @explains_errors

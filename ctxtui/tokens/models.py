@@ -35,7 +35,7 @@ UNKNOWN_LIMITS: Final = RequestLimits()
 
 
 class ModelCard(Struct, frozen=True):
-    """Facts about the model `id`; a figure is None if it is unknown.
+    """Facts about the model `id` of `provider` ("": unknown); unknown figures are None.
 
     Counting:
     - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: an estimator counts,

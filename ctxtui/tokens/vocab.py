@@ -98,10 +98,7 @@ def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
 
 
 def parse_ranks(raw: bytes) -> dict[bytes, int]:
-    """Map token bytes to ranks.
-
-    Each line of `raw` is a base64 token, a space and a decimal rank.
-    """
+    """Map token bytes to ranks; a line of `raw` is a base64 token, a space and a decimal rank."""
     words = raw.split()
     ranks: dict[bytes, int] = {}
     # In slices: one call over all 200,000 lines would hold the GIL, and so the screen, for 80 ms.

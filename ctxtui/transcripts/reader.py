@@ -42,7 +42,7 @@ class Reader(Protocol):
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`; it emits nothing if the format has no companions."""
+        """Return the reader for companion file `name`; without companions it emits nothing."""
         return NoReader()
 
 

@@ -120,11 +120,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         bare="an index of Claude Code's API bodies without any of them",
     ),
     _make_format(
-        "codex",
-        "codex.session",
-        ("rollout-*.jsonl",),
-        "a Codex rollout without any message",
-        checks_companions=True,
+        "codex", "codex.session", ("rollout-*.jsonl",), "a Codex rollout without any message", checks_companions=True
     ),
     _make_format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _make_format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),

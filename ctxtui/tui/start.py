@@ -133,7 +133,7 @@ def _app(
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:
-    """Return the commands of Home, the inspector and all lists, and a chat's own, by screen name."""
+    """Return commands by screen: Home, inspector, every list, and a chat's own."""
     from pkgutil import walk_packages
 
     from ctxtui.tui import lists

@@ -196,7 +196,6 @@ async def test_a_body_that_is_too_large_with_its_last_piece_is_recorded_as_such(
 
 def test_an_answer_in_a_stream_that_has_begun_is_bounded() -> None:
     early = EarlyAnswer(lambda status, body: body)
-    early.begin()
     early.begin_provider_answer(400, read_head(b"HTTP/1.1 400 No\r\n\r\n"))
     with pytest.raises(Malformed, match="too large"):
         for _ in range(10):

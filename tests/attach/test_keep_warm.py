@@ -427,6 +427,28 @@ async def test_the_end_of_the_run_ends_one_under_way(tmp_path: Path) -> None:
         assert account(loaded).statement().bill.parts[WARM].usd == pytest.approx(run.warm.usd) and run.warm.count == 1
 
 
+async def test_one_whose_cost_is_being_read_at_the_end_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with warming(tmp_path) as run, asyncio.timeout(60):
+        await run.ask()
+        find_warmth, reads = run.preparer.find_warmth, 0
+
+        async def find_slowly(session: str, since: float) -> Warmth:
+            nonlocal reads
+            reads += 1
+            await asyncio.sleep(0.2)
+            return await find_warmth(session, since)
+
+        monkeypatch.setattr(run.preparer, "find_warmth", find_slowly)
+        run.clock.advance(285)
+        run.warm.start()
+        while reads < 2:
+            await asyncio.sleep(0.01)
+        await run.warm.close()
+        assert run.warm.count == 1 and run.warm.usd > 0
+
+
 async def test_a_refresh_is_counted_before_the_next_look(tmp_path: Path) -> None:
     async with warming(tmp_path) as run:
         await run.ask()

@@ -249,3 +249,18 @@ def test_backup_and_vacuum(tmp_path: Path) -> None:
             store.backup(tmp_path / "nowhere" / "x.db")
     with Store.open(copy) as store:
         assert state(store.load(ids[0])) == state(talk(200, seed=1))
+
+
+@pytest.mark.parametrize("statement", [1, 2, 3])
+def test_a_database_that_another_process_creates_meanwhile_is_no_other_programs(tmp_path: Path, statement: int) -> None:
+    path, statements = tmp_path / "new.db", list[str]()
+
+    def create(sql: str) -> None:
+        statements.append(sql)
+        if len(statements) == statement:
+            connect.connect(path).close()
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.set_trace_callback(create)
+        connect._check_application(conn, path)
+    assert len(statements) == 3

@@ -57,9 +57,15 @@ def law_2(data: bytes, name: str) -> None:
         follower = form.open(growing.tree)
         for line in data.splitlines(keepends=True):
             growing.fold([*follower.feed(line), *follower.settle()])
-        assert {id_: call.usage for id_, call in growing.calls.items()} == {
-            id_: call.usage for id_, call in whole.calls.items()
-        }
+        assert _called(growing) == _called(whole)
+
+
+def _called(session: Session) -> list[Any]:
+    """Each call with its thread, report, context and answer."""
+    return [
+        (call.id, call.thread, call.usage, [item.block.digest for item in session.tree.items(call.response_head)])
+        for call in sorted(session.calls.values(), key=lambda call: call.id)
+    ]
 
 
 def survives_cuts(data: bytes, name: str, steps: int = 40) -> None:

@@ -220,6 +220,21 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         assert len(server.bodies) == 1
 
 
+async def test_what_comes_in_is_shown_after_the_last_call_only(tmp_path: Path) -> None:
+    script = [answer(f"m{n}", text(f"answer {n}")) for n in (1, 2, 3)]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        for words in ("one", "two"):
+            await say(screen, pilot, words)
+        await until(pilot, lambda: screen.state.count == 2)
+        await pilot.press("escape", "ctrl+o", "i")
+        await say(screen, pilot, "three", wait=False)
+        await until(pilot, lambda: "held before sending" in shown(screen))
+        await pilot.press("escape", "left_square_bracket")
+        await until(pilot, lambda: "call 1" in shown(screen) and "held before sending" not in shown(screen))
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "held before sending" in shown(screen))
+
+
 async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> None:
     async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
         for key, status in (("x", "taken back"), ("enter", "sent")):

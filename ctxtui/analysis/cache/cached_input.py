@@ -50,7 +50,7 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Latest promised expiry (Unix seconds) of what was used `at` that time; `inf` without a time."""
+    """Latest promised expiry (Unix seconds) of what was used `at`; `inf` without a time."""
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 

@@ -199,7 +199,7 @@ class CacheForecaster:
         )
 
     def life(self, call: Call) -> str:
-        """Lifetime that the client writes, by the thread's earlier calls to the model ("": the default)."""
+        """Lifetime that the client writes, by earlier calls of thread and model ("": default)."""
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:

@@ -114,7 +114,7 @@ class CachePrompts:
         self._salts: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._fronts: dict[str, int] = {}
-        self._marked: dict[str, Markers] = {}
+        self._marked: dict[str, Markers | None] = {}
         self._assumed: dict[str, list[tuple[int, float, int]]] = {}
         self._writes = WriteReports()
 
@@ -123,7 +123,7 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report by any model; 0 before it."""
+        """Tokens before everything recorded, by the thread's first report; 0 before it."""
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
@@ -218,15 +218,15 @@ class CachePrompts:
         self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
-        """Recorded markers of `call` by position; None if they are not recorded."""
+        """Recorded markers of `call` by position; None: not recorded, or a gateway sets them."""
         if call.skeleton is None:
             return None
-        markers = self._marked.get(call.id)
-        if markers is None:
-            items = PathItems(self._tree, self._path.to(call.sent_head))
-            markers = read_markers_on(items, Request((), call.skeleton), self._rules(call))
-            self._marked[call.id] = markers
-        return markers
+        if call.id not in self._marked:
+            items, rules = PathItems(self._tree, self._path.to(call.sent_head)), self._rules(call)
+            markers = read_markers_on(items, Request((), call.skeleton), rules)
+            own = markers.valid or call.skeleton.dialect == ANTHROPIC or not rules.mechanism.writes_at_markers
+            self._marked[call.id] = markers if own else None
+        return self._marked[call.id]
 
     def has_assumed_markers(self, call: Call) -> bool:
         return call.id in self._assumed

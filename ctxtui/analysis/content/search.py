@@ -49,7 +49,7 @@ def _argument_texts(arguments: Json) -> Iterator[str]:
 
 
 class FirstPlace(Struct, frozen=True):
-    """First position of a block, thread by thread: the first call that has it in its context or answer.
+    """First call of the first thread with a block in its context or answer.
 
     - `call`: its number (from 1) in `thread`; None if no call has it yet.
     - `turn`: the number of the user's turn.

@@ -241,10 +241,7 @@ def _context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Sizes of the contexts of a thread's `calls`.
-
-    One that is not counted yet is all `RESIDUAL`.
-    """
+    """Sizes of the contexts of a thread's `calls`; one not counted yet is all `RESIDUAL`."""
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):

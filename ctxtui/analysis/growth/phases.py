@@ -76,7 +76,7 @@ class Phase(Struct, frozen=True):
 def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
     """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or else by `search`.
 
-    New text is searched. A hit with the current phase's name begins no new one.
+    New text of user and model is searched. A hit with the current phase's name begins no new one.
     """
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]

@@ -30,7 +30,7 @@ class _Gap(NamedTuple):
 
 
 def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence for the input, and one for the reads, if they deviate by more than `MAX_DEVIATION`.
+    """Yield a sentence for input and for reads that deviate by more than `MAX_DEVIATION`.
 
     `counted` are the simulated `calls`, all with a report.
     """

@@ -339,7 +339,7 @@ class VariantPass:
     def _freed_tokens(
         self, step: RecordedStep, model: str, sent_request: VariantRequest, total: int
     ) -> tuple[int, int, int]:
-        """Tokens that the request has less than the recorded one, of its reads, writes and fresh input."""
+        """Reads, writes and fresh input that the request has less than the recorded one."""
         call, nodes = step.call, sent_request.applied.context.nodes
         if self.variant.model or not sent_request.applied.is_changed:
             return 0, 0, 0

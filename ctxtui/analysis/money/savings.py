@@ -121,10 +121,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving that makes the blocks of `freed` that much smaller from the start.
-
-    None if it saves nothing.
-    """
+    """Saving by making the blocks of `freed` smaller from the start; None if it saves nothing."""
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None

@@ -32,7 +32,7 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
     - `usable`: usable part of its window; 0: unknown.
     - `cached`: whether anything is written to the cache at all; `long`: the cache lives an hour; `expires`: its end
       (Unix seconds; None: unknown).
-    - `missed`: time of the last miss; `cause`: its cause as text; `again`: tokens that the last call wrote.
+    - `missed`: time of the last miss; `cause`: its cause as text.
     - `quota`: used percent of a subscription's five hours; `resets`: their end.
     """
 
@@ -45,7 +45,6 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
     expires: float | None = None
     missed: float | None = None
     cause: str = ""
-    again: int = 0
     quota: float | None = None
     resets: float | None = None
 
@@ -105,8 +104,10 @@ def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning 
     if status.quota is not None and status.quota >= QUOTA_PERCENT:
         seconds = max(0.0, status.resets - status.at) if status.resets is not None else 0.0
         return StatusWarning(QUOTA_NEAR, status.quota, seconds=seconds)
-    if status.missed is not None and status.at - status.missed < RECENT_SECONDS and status.again:
-        return StatusWarning(MISS, status.again, words=status.cause)
+    if status.last and status.missed is not None and status.at - status.missed < RECENT_SECONDS:
+        # A later call that read the cache again is not the one that missed.
+        written = status.last.cache_write if status.last.cache_read * 2 <= context else 0
+        return StatusWarning(MISS, written, words=status.cause)
     if seconds_left == 0:
         return StatusWarning(COLD, context, cold_usd)
     if seconds_left is not None and seconds_left < SOON_SECONDS:

@@ -123,7 +123,7 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: number of calls, tokens of results, and USD of its definition and use in priced calls.
+    """A tool's calls, tokens of its results, and USD of definition and use in priced calls.
 
     `server` is "" if it has none.
     """

@@ -111,7 +111,9 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send at most `calls` calls of the last model again, also under `variants` and without heavy blocks.
+    """Send at most `calls` calls of the last model again, as recorded and changed.
+
+    Each is sent under every one of `variants`, and without each of the `leave_out` heaviest blocks of the last one.
 
     Raises `CtxtuiError` if nothing can be sent again, if it may cost more than the budget, or if no request was
     answered.

@@ -266,9 +266,9 @@ def curate_session(
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[WrittenContext, Path | None]:
-    """The text to write and its destination, whose folder is created; note the command that resumes it.
+    """The text to write and its destination, whose folder is created.
 
-    If `dry`, the text is empty and nothing is created.
+    Also note the command that resumes it. If `dry`, the text is empty and nothing is created.
     """
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None

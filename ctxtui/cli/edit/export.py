@@ -102,6 +102,8 @@ def export(
         _write_tables(settings, name, output, cluster, since, replace=force, as_json=as_json)
     elif as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
+    elif form == OWN and (number is not None or thread):
+        raise click.UsageError("--to ctxtui writes a whole session: remove --call and --thread, or name --to", context)
     else:
         loaded = open_recording(name, settings)
         chosen = choose_call(loaded.session, thread, number or 0)

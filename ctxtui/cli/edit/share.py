@@ -57,7 +57,7 @@ def refuse_existing(path: Path | None, force: bool) -> None:
 
 
 def refuse_source(path: Path | None, *recordings: str | Path | None) -> None:
-    """Raise `CtxtuiError` if `path` is one of the recordings that are read; --force does not help."""
+    """Raise `CtxtuiError` if `path` is one of `recordings`, which --force does not replace."""
     files = [file_of(Path(name)) for name in recordings if name is not None]
     if path is not None and path.exists() and any(file.exists() and path.samefile(file) for file in files):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(path), way_out="choose another name")

@@ -99,6 +99,8 @@ def show(
     phase_rule: str | None,
     **lists: bool,
 ) -> None:
+    if after and number is not None:
+        raise click.UsageError("--after shows what follows the last call: leave out --call", context)
     config = config_of(context)
     loaded = open_recording(name, config.settings)
     chosen = choose_call(loaded.session, thread, number or 0, after=after)

@@ -71,9 +71,9 @@ def chat(
 
 
 def _print_choice(choice: ModelChoice, config: Config) -> None:
-    """Print the model that a chat would use.
+    """Print the model that a chat would use; no model is called.
 
-    Nothing is sent to a provider, only local ports are probed.
+    Local ports, and the server at a given base URL, are asked for their models.
     """
     if choice.name:
         find_continuation(choice.name, choice.thread, choice.call, config.settings, Path.cwd())

@@ -131,7 +131,7 @@ class Quote(NamedTuple):
 
 
 def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) -> list[Quote]:
-    """The removed literals that remaining later blocks quote, at most `limit`, the most quoted first.
+    """Removed literals that remaining later blocks quote: the `limit` most quoted.
 
     A literal that remains in an earlier block, or that any inserted block contains, does not count.
     """

@@ -59,7 +59,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
     count = clamp(request.body.get("n"), 1, MAX_CHOICES)
-    # Equal requests get equal answers, and so do the choices of one.
+    # The choices of one request are equal.
     choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_make_message(provider, answer) for answer in choices]
     usage = _make_usage(request, outcome, choices, messages, model)

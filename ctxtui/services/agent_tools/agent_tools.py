@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -46,11 +46,15 @@ class AgentTools(Struct, eq=False):
     images: str = "auto"
     only: frozenset[str] | None = None
 
-    def for_sub_agent(self, names: frozenset[str], caller: Caller) -> AgentTools:
-        """Select the tools `names` for a sub-agent; its file tools run in another process."""
+    def for_sub_agent(self, names: frozenset[str], caller: Caller, contents: Contents) -> AgentTools:
+        """Select the tools `names` for a sub-agent, whose conversation has `contents` by name."""
+
+        def external() -> Mapping[str, str]:
+            return {**self.external(), **contents()}
+
         own_tools_ = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
         own_tools_.caller = caller
-        return replace(self, files=self.files.copy(), own=own_tools_, only=names)
+        return replace(self, files=self.files.copy(external), external=external, own=own_tools_, only=names)
 
     @property
     def definitions(self) -> list[Json]:

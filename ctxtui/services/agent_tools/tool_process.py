@@ -36,16 +36,15 @@ class ToolProcess:
     ) -> None:
         self._box = Toolbox(Workspace(root), (*TOOLS, *memory), external)
         self._memory_names = {tool.name for tool in memory}
-        self._worker = Worker(_make_toolbox, str(root))
+        self._worker = Worker(Toolbox, Workspace(root))
         self._deadline = deadline
         self._memory = tuple(memory)
-        self._external = external
         # One call at a time: a write is planned only after the writes before it.
         self._lock = asyncio.Lock()
 
-    def copy(self) -> ToolProcess:
-        """The same tools in another process."""
-        return ToolProcess(self._box.workspace.root, self._external, memory=self._memory, deadline=self._deadline)
+    def copy(self, external: Contents) -> ToolProcess:
+        """The same tools in another process, with other `external` contents."""
+        return ToolProcess(self._box.workspace.root, external, memory=self._memory, deadline=self._deadline)
 
     def needs_permission(self, name: str) -> bool:
         return self._box.asks(name)
@@ -83,7 +82,3 @@ class ToolProcess:
                 raise
             except ChildGone as error:
                 return ToolResult(call.id, f"the tool failed: {error}", is_error=True)
-
-
-def _make_toolbox(root: str) -> Toolbox:
-    return Toolbox(Workspace(root))

@@ -105,14 +105,12 @@ def hold_reasons(folder: Path) -> dict[str, str]:
 
     Of several at one path, the one released first.
     """
-    first: dict[str, tuple[float, str]] = {}
+    held: list[tuple[float, str, str]] = []
     for _, answer in ask_all(folder, {"do": "list"}):
         for request in answer.get("held", ()):
             path = str(folder / file_name(str(request.get("session"))))
-            seconds_left, why = float(request.get("seconds_left") or 0), str(request.get("why"))
-            if path not in first or seconds_left < first[path][0]:
-                first[path] = seconds_left, why
-    return {path: why for path, (_, why) in first.items()}
+            held.append((float(request.get("seconds_left") or 0), path, str(request.get("why"))))
+    return {path: why for _, path, why in sorted(held, reverse=True)}
 
 
 def _remote_request(request: dict[str, Any], now: float) -> RemoteHeldRequest:
@@ -132,8 +130,7 @@ def _remote_request(request: dict[str, Any], now: float) -> RemoteHeldRequest:
 
 def hold_next(recording: Path, session: str, *, hold: bool) -> None:
     """Have the next request of a session held, or not."""
-    for _ in ask_all(recording.parent, {"do": "next" if hold else "not next", "session": session}):
-        pass
+    list(ask_all(recording.parent, {"do": "next" if hold else "not next", "session": session}))
 
 
 def set_rules(recording: Path, text: str) -> tuple[str, ...]:

@@ -20,7 +20,9 @@ def estimate_tokens(size: int) -> int:
 
 
 class HoldRules(Struct, frozen=True, kw_only=True):
-    """Conditions for holding a request; any one of them suffices.
+    """Conditions for holding a request; any one suffices.
+
+    Requests for a title or a count are held for `secret` only.
 
     - `each`: every request.
     - `tokens`: more than about so many tokens; 0: off.

@@ -64,7 +64,7 @@ REFUSED_COMPACTION_TEXT: Final = "the compaction was refused by the user of ctxt
 
 
 class Decision(NamedTuple):
-    """The decision on a held request: one of `HOWS` or "time is up", and the user's text for `ANSWER`."""
+    """Decision on a held request: one of `HOWS` or "time is up"; for `ANSWER` its text."""
 
     how: str
     text: str = ""

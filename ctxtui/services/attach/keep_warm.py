@@ -89,6 +89,8 @@ class KeepWarm:
         self._open: dict[str, _OpenRequest] = {}
         self._sessions: dict[str, _WarmSession] = {}
         self._task: asyncio.Task[None] | None = None
+        self._reading: asyncio.Future[Warmth] | None = None
+        """Reads what the last refresh cost."""
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._watch())
@@ -99,6 +101,8 @@ class KeepWarm:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+        if self._reading is not None:
+            await self._reading
 
     @property
     def usd(self) -> float:
@@ -117,8 +121,7 @@ class KeepWarm:
 
     @property
     def json(self) -> dict[str, Json]:
-        why: dict[str, Json] = dict(self.reasons)
-        return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": why}
+        return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": {**self.reasons}}
 
     def put(self, event: ExchangeEvent) -> None:
         """Record an event, and take note of it."""
@@ -235,7 +238,8 @@ class KeepWarm:
             pass
         finally:
             # Before another session spends of the limit; also if the run ends meanwhile.
-            await self._find_warmth(session, warm)
+            self._reading = asyncio.ensure_future(self._find_warmth(session, warm))
+            await asyncio.shield(self._reading)
         if warm.look_at != looked_at:
             return  # A request of the client was answered meanwhile.
         if status == 200:

@@ -47,9 +47,8 @@ def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> by
 
     The variables are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
     """
-    certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
-    system = _system_certificates()
-    return b"\n".join([*certificates, *([system] if system else [])])
+    named = _named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES))
+    return b"\n".join(filter(None, (*named, _system_certificates())))
 
 
 def _named_certificates(env: Mapping[str, str], variables: Sequence[str]) -> Iterator[bytes]:
@@ -183,7 +182,7 @@ class RelayedProgram:
 
     - `named_upstreams`: base URLs that the user gave for providers.
     - `folder`: receives the recordings; `database`: has the edits.
-    - `policies`, `policy_settings`: policies and profile files that act on every thread, and their settings.
+    - `policies`, `policy_settings`: policies and profile files for every thread, and their settings.
     - `keep_warm_usd`: limits the requests that keep caches warm (see `KeepWarm`); 0: none are sent.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
     - `answers`: recorded answers, for a program that forks from a recorded session.

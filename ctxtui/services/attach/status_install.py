@@ -29,7 +29,7 @@ _SPACE: Final = " \t\n\r"
 
 
 class StatusLineChange(NamedTuple):
-    """A change of `file`: its `backup` (None: none), and the status line that ctxtui's `replaced` ("": none)."""
+    """A change of `file`: its `backup`, and the status line that was `replaced` ("": none)."""
 
     file: Path
     backup: Path | None

@@ -73,7 +73,6 @@ def build_status(client_input: JsonObject, settings: Settings, at: float | None 
         expires=expires,
         missed=as_number(cache.get("last_miss_at")),
         cause=str(miss_causes[0]).replace("_", " ") if isinstance(miss_causes, list) and miss_causes else "",
-        again=last.cache_write if last is not None else 0,
         quota=as_number(quota.get("used_percentage")),
         resets=as_number(quota.get("resets_at")),
     )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,8 @@ from msgspec import Struct
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.forks import ForkOrigin
-from ctxtui.core.block import Item
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import MAIN, Session
@@ -28,7 +30,7 @@ from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, begin_hosting, end_hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
-from ctxtui.wire.translate.turns import THINKING, to_part
+from ctxtui.wire.translate.turns import SYSTEM, THINKING, to_part
 
 CLAIM_SECONDS: Final = 2.0
 """The wait for another chat of this process that is being closed."""
@@ -83,11 +85,12 @@ def find_continuation(
     title = session.about.title or session.about.id or name
     title_ = f"{title} @{chosen.number}" if number else title
     source = os.path.abspath(loaded.path) if loaded.path is not None else location.stored
+    system, messages = split_system(items)
     origin = ForkOrigin(_stored_id(loaded, settings), source, chosen.thread, chosen.number)
     return Continuation(
         session=session,
-        before=_conversation_items(items),
-        system=_system_text(items),
+        before=_conversation_items(messages),
+        system=system,
         title=title_,
         model=chosen.call.model,
         origin=origin,
@@ -123,15 +126,19 @@ def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> in
     return tip or call.response_head or call.raw_head
 
 
-def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
+def _conversation_items(messages: Iterable[Item]) -> tuple[Item, ...]:
     """The conversation without thinking, which is bound to its system text and tools (facts §1)."""
-    messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
-    return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
+    items = map(without_client_fields, messages)
+    return tuple(item for item in items if to_part(item.block).category != THINKING or item.block.kind == HEADER)
 
 
-def _system_text(items: Sequence[Item]) -> str:
-    texts = [item.block.value() for item in items if item.place.section == "system"]
-    return "\n\n".join(str(text.get("text", "")) for text in texts if isinstance(text, dict))
+def split_system(items: Sequence[Item]) -> tuple[str, tuple[Item, ...]]:
+    """The system text of a context, and its messages without that (OpenAI Chat: the first ones)."""
+    system = [item for item in items if item.place.section == "system"]
+    messages = [item for item in items if item.place.section == "messages"]
+    lead = [] if system else list(takewhile(lambda item: item.place.role in SYSTEM, messages))
+    texts = (read(item.block).text for item in (*system, *lead) if item.block.kind != HEADER)
+    return "\n\n".join(texts), tuple(messages[len(lead) :])
 
 
 def claim_session(path: Path, id_: str) -> HostProcess:

@@ -36,10 +36,10 @@ from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews, Judge, Tell, no_rule
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import change_model, learn_window
-from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation
+from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation, split_system
 from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
-from ctxtui.services.chat.opening import SYSTEM, CustomParts, tool_definitions
+from ctxtui.services.chat.opening import SYSTEM, CustomParts, add_missing_tools, tool_definitions
 from ctxtui.services.chat.recorder import ChatRecorder, make_reader
 from ctxtui.services.chat.request_edits import RequestEditor, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, record_recovered, restore_conversation
@@ -208,7 +208,7 @@ class Host:
     def _build_conversation(self, chat_model: ChatModel) -> Conversation:
         continuation, session = self._continuation, self.session
         dialect, params = chat_model.endpoint.dialect, params_for(chat_model, self.config.settings)
-        history = continuation.before if continuation is not None else ()
+        system, history = (continuation.system, continuation.before) if continuation is not None else ("", ())
         if continuation is not None and continuation.stored:
             pending = abandoned_events(database(self.config.settings.data_dir), continuation.stored, self._process)
             dialect_ = dialect_of(pending, continuation.last) or dialect
@@ -221,11 +221,11 @@ class Host:
                 with Store.open(database(self.config.settings.data_dir), readonly=True) as store:
                     self.tools.commands.load_outputs(store, continuation.stored)
             if dialect_ == dialect:
-                return self.own.add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
-            history = tuple(item for item in session.tree.items(conversation.head) if item.place.section == "messages")
+                return add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
+            system, history = split_system(session.tree.items(conversation.head))
         tools = self.tools.definitions if self.tools is not None else []
-        system = (continuation.system if continuation is not None else "") or self.own.system or SYSTEM
-        return begin(session.tree, ConversationStart(dialect, params, tools, system, history))
+        start = ConversationStart(dialect, params, tools, system or self.own.system or SYSTEM, history)
+        return begin(session.tree, start)
 
     def _make_request_editor(self, acts: bool = True) -> RequestEditor:
         window, model = (self.chat_model.window, self.chat_model.model) if self.chat_model is not None else (0, "")
@@ -337,7 +337,7 @@ class Host:
 
     @property
     def headroom(self) -> tuple[Headroom, ...]:
-        """The rate limits' remainders at the last answer, the tightest first."""
+        """Remaining limits by the last answer that names any, the tightest first."""
         return self.client.headroom if self.client is not None else ()
 
     def change_model(self, model: str) -> None:

@@ -87,7 +87,7 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:
-    """The model to count for if none is named, by settings and keys in `env`; no server is asked."""
+    """The model to count for by default, by settings and keys in `env`; no server is asked."""
     provider = settings.provider.partition("-")[0]
     names = [provider] if provider in KEYS else [name for name in KEYS if env.get(KEYS[name])]
     return settings.model or DEFAULT_MODELS[next(iter(names), "anthropic")]

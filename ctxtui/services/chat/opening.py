@@ -51,12 +51,9 @@ class CustomParts(Struct):
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 
-    def add_missing_tools(self, conversation: Conversation, every: AgentTools) -> Conversation:
-        """Offer `every` tool in an earlier conversation if it lacks one of the user's own."""
-        own_names = {tool.name for tool in self.tools}
-        offered_names = {
-            read(item.block).name
-            for item in conversation.tree.items(conversation.head)
-            if item.place.section == "tools"
-        }
-        return with_tools(conversation, every.definitions) if own_names - offered_names else conversation
+
+def add_missing_tools(conversation: Conversation, every: AgentTools) -> Conversation:
+    """Offer `every` tool in an earlier conversation if it lacks one."""
+    items = conversation.tree.items(conversation.head)
+    offered_names = {read(item.block).name for item in items if item.place.section == "tools"}
+    return with_tools(conversation, every.definitions) if set(every.names) - offered_names else conversation

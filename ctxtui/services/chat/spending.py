@@ -119,7 +119,7 @@ class Spending:
             self._freed = asyncio.Event()
 
     def retry_refusal(self) -> str:
-        """The reason not to send an interrupted request again ("": send it), with its reservation counted."""
+        """Reason not to send an interrupted request again; "": none. Its reservation counts."""
         spent = self.usd + self._unreported + sum(self._reserved.values())
         if self.budget is None or spent <= self.budget:
             return ""

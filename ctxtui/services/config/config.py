@@ -42,7 +42,10 @@ class IgnoredFile(NamedTuple):
 
 
 class Config(Struct, frozen=True):
-    """The settings in force, and origins by name (``windows.m`` for a table's entry) of those that are no default."""
+    """The settings in force, and by name the origins of those that are no default.
+
+    A table's entry is ``windows.m``.
+    """
 
     settings: Settings
     origins: Mapping[str, Origin]
@@ -50,7 +53,7 @@ class Config(Struct, frozen=True):
     """Project files that were ignored."""
 
     def from_project(self, name: str) -> bool:
-        """Whether the value of a setting or a table's entry (``table.entry``) is from a project's file."""
+        """Whether a setting or a table's entry (``table.entry``) is from a project's file."""
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
@@ -76,7 +79,7 @@ class _Layers:
     def set(self, name: str, value: Any, origin: Origin) -> None:
         """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`.
 
-        A project's limit (`tighter`) overrides only a looser one.
+        A project's limit (`tighter`) can only tighten the present one.
         """
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":

@@ -26,7 +26,7 @@ class Check(NamedTuple):
 
 
 Tighter = Callable[[Any, Any], Any]
-"""Returns the stricter of two limits: a project's file may only tighten the user's."""
+"""Combines two limits to one as strict as both: a project's file may only tighten the user's."""
 
 THEMES: Final = ("auto", "dark", "light", "mono")
 THEME_COLOURS: Final = (
@@ -255,8 +255,7 @@ def _fewer(a: str, b: str) -> str:
 class Settings:
     """All settings.
 
-    A project's file may not set `user_only` settings. For settings with `tighter`, the stricter of the project's and
-    the user's value applies.
+    A project's file may not set `user_only` settings, and only tighten those with `tighter`.
     """
 
     theme: str = _setting("auto", f"colours of the screen: {', '.join(THEMES)}, or one of `themes`")

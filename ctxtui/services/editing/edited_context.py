@@ -138,10 +138,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` can be translated to, and is not that of the recording's own tool.
-
-    `source` is the recording's file.
-    """
+    """Whether `form` can be translated to, and is not that of the recording's own tool."""
     return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 

@@ -49,7 +49,6 @@ from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
-"""The form that is a shell command."""
 EXPORT_FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 
 

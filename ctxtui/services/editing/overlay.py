@@ -148,10 +148,11 @@ class ThreadEdits:
         """
         if edit.spec.adds:
             return False
+        changes = edit.spec.rewrites or edit.spec.takes_away
         for earlier in reversed(self.edits_of(edit.targets) if edit.targets else self.in_force):
             if (earlier.kind, earlier.targets) == (edit.kind, edit.targets):
                 return earlier.payload == edit.payload
-            if earlier.kind != edit.kind and _changes_blocks(earlier) and _changes_blocks(edit):
+            if changes and earlier.kind != edit.kind and (earlier.spec.rewrites or earlier.spec.takes_away):
                 return False
         return False
 
@@ -282,10 +283,6 @@ class ThreadEdits:
         self._log += entries
         self._version += len(entries)
         return entries
-
-
-def _changes_blocks(edit: Edit) -> bool:
-    return edit.spec.rewrites or edit.spec.takes_away
 
 
 def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:

@@ -46,7 +46,7 @@ def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
 
 
 def _add_results(tree: Tree, answer: int, request: Sequence[int]) -> int:
-    """Extend the context of `answer` by its results in the next `request`, which does not continue it.
+    """Extend the context of `answer` by its results in `request`, which does not continue it.
 
     `answer` itself if the request does not have it.
     """

@@ -230,7 +230,7 @@ class StagingArea:
         if not base.is_changed or not overlay.staged:
             under = None
         elif under is None or under.applied is not base or under.scene is not scene:
-            under = Staging(scene, base, sizes, head=head, count=partial(self.counted, scene))
+            under = Staging(scene, base, sizes, head=head, count=partial(self._counts.count, scene))
         self._under = under
         return Staging(
             scene,
@@ -240,7 +240,7 @@ class StagingArea:
             marked=marks,
             head=head,
             under=under,
-            count=partial(self.counted, scene),
+            count=partial(self._counts.count, scene),
             sent=self.sent_blocks(scene),
         )
 
@@ -277,9 +277,6 @@ class StagingArea:
             if before != last_applied and states_left:
                 last_applied, states_left = before, states_left - 1
                 yield self._apply(applied.context, before, scene.call.model)
-
-    def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
-        return self._counts.count(scene, applied)
 
     def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
         """The content of the pane of staged edits; `later`, `live` as in `next_call`."""
@@ -372,7 +369,7 @@ class StagingArea:
         key = (id(after), id(next_request), self._edits_of(scene).version)
         if self._tag is None or self._tag[0] != key:
             before = self.before(scene)
-            count_before, count_after = self.counted(scene, before), self.counted(scene, after)
+            count_before, count_after = self._counts.count(scene, before), self._counts.count(scene, after)
             if count_before is None or count_after is None:
                 return None
             work = partial(
@@ -462,7 +459,7 @@ class StagingArea:
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.staging(scene).applied if staged else self.applied(scene)
         sizes = partial(self.study.tokens, scene.call.model)
-        request_count = self.counted(scene, applied)
+        request_count = self._counts.count(scene, applied)
         return EditedContext(
             session=self.study.session,
             chosen=chosen,

@@ -17,7 +17,6 @@ from ctxtui.services.editing.named_blocks import find_block
 from ctxtui.services.editing.session_end import next_head
 
 RANGE: Final = ".."
-"""Between the first and the last block of a range."""
 
 
 def copy_named(session: Session, number: int, names: Iterable[str]) -> CopiedBlocks:

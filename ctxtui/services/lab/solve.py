@@ -21,10 +21,9 @@ from ctxtui.analysis.lab.solve import (
     keep_warm_break_even,
 )
 from ctxtui.analysis.lab.variant_pass import LabInputs
-from ctxtui.cache.optimal_markers import MarkerRates, relative_rates
+from ctxtui.cache.optimal_markers import relative_rates
 from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.lab.variants import candidate_variants
@@ -68,12 +67,12 @@ def try_candidates(
     if not calls:
         return SolvedSession(lab, (), (), False)
     last = calls[-1]
-    rates = marker_rates(prices_for(settings))(last)
-    usable_rates = rates if rates is not None else _relative_rates(inputs, last)
+    rules, rates = inputs.rules(last), marker_rates(prices_for(settings))(last)
+    usable_rates = relative_rates(rules) if rates is None and rules.mechanism.writes_at_markers else rates
     if usable_rates is None:
         return SolvedSession(lab, (), (), False)
     size = last.usage.input if last.usage else 0
-    warm = keep_warm_break_even(cache_rules_by_call(inputs.book)(last), usable_rates, size)
+    warm = keep_warm_break_even(rules, usable_rates, size)
     pauses = _list_pauses(calls)
     waited = tuple(evaluate_pauses(pauses, break_even, usable_rates) for break_even in warm)
     return SolvedSession(lab, tuple(warm), waited, rates is not None)
@@ -121,8 +120,3 @@ def _list_pauses(calls: Sequence[Call]) -> list[tuple[float, int]]:
             if start is not None and end is not None and before.usage is not None:
                 pauses.append((end - start, before.usage.input))
     return pauses
-
-
-def _relative_rates(inputs: LabInputs, call: Call) -> MarkerRates | None:
-    rules = inputs.rules(call)
-    return relative_rates(rules) if rules.mechanism.writes_at_markers else None

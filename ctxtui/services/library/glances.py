@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -135,11 +136,8 @@ class Glances:
         path = database(self._settings.data_dir)
         if not new or not path.exists():
             return
-        try:
-            with Store.open(path) as store:
-                store.save_glances(new)
-        except CtxtuiError:
-            return
+        with suppress(CtxtuiError), Store.open(path) as store:
+            store.save_glances(new)
 
 
 def first_user_text(session: Session, head: int) -> str:

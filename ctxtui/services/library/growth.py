@@ -13,9 +13,8 @@ from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
 from ctxtui.analysis.growth.growth import Growth, thread_growth
 from ctxtui.analysis.growth.phases import TURN, build_phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.spending import SpendingRow, call_row
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import preflight
@@ -50,13 +49,12 @@ def growth_report(
     starts = find_phases(session, contexts, rule, notes)
     has_own_phases = any(start.own for start in starts)
 
-    def tokens(call: Call) -> int:
-        return figures(book, call).context_tokens
-
-    def cost(call: Call) -> tuple[SpendingRow, bool]:
-        return call_row(call, account.costs.get(call.id), ""), True
-
-    rows = build_phases(contexts, starts, tokens, cost)
+    rows = build_phases(
+        contexts,
+        starts,
+        lambda call: figures(book, call).context_tokens,
+        lambda call: (call_row(call, account.costs.get(call.id), ""), True),
+    )
     if rows[-1].first > len(calls):
         rows[-1] = replace(rows[-1], name=f"{rows[-1].name}, not sent yet")
     costs = thread_costs_of(account, chosen.thread)

@@ -27,6 +27,7 @@ from ctxtui.services.recordings.discover import (
     recording_at,
     watched_paths,
 )
+from ctxtui.services.recordings.file_tail import modification_time
 from ctxtui.services.recordings.live_clients import find_owned, running_clients
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
@@ -74,7 +75,7 @@ class SessionLibrary:
         self._by_path: dict[str, SessionRow] = {}
         self._by_id: dict[str, SessionRow] = {}
         self._children: list[ChildProcess] = []
-        self._folders: dict[str, float] = {}
+        self._folders: dict[str, int] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
         """The program's own transcript of the same session, by ctxtui's recording; both are one row."""
@@ -96,14 +97,14 @@ class SessionLibrary:
 
     def _find_recordings(self) -> list[FoundRecording]:
         recordings = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
-        self._folders = dict.fromkeys(watched_paths(recordings, os.environ, self._settings.clients), 0.0)
+        self._folders = dict.fromkeys(watched_paths(recordings, os.environ, self._settings.clients), 0)
         self.folders_changed()
         return recordings
 
     def folders_changed(self) -> bool:
         """Whether a folder or database of recordings has changed since the last call."""
         before = self._folders
-        self._folders = {folder: _file_mtime(folder) for folder in before}
+        self._folders = {folder: modification_time(folder) for folder in before}
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
@@ -305,13 +306,6 @@ class SessionLibrary:
 
 def _failed_summary(request: tuple[SessionSummary, Settings], error: ChildGone) -> SessionSummary:
     return replace(request[0], known=True, error="its reader process ended")
-
-
-def _file_mtime(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _summary_from_row(row: SessionRow, live: bool, around: Iterable[Path]) -> SessionSummary:

@@ -161,7 +161,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`, by its path, else by its file name; None if there is none.
+    """Baseline of the recording `name`, by path, else by file name; None if there is none.
 
     A single baseline is for the only recording (`is_only`), whatever its name.
     """

@@ -45,7 +45,7 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table; sessions that could not be read are skipped.
+    """Yield the rows of each session with figures, by table; unreadable ones are skipped.
 
     - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
       its session.

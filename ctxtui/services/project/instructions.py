@@ -16,7 +16,7 @@ _MAX_DEPTH: Final = 5
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path in the repository (without one: in `cwd`).
+    """Read the instructions that apply in `cwd`, by path in the repository, else in `cwd`.
 
     The root's come first, those of `cwd` last; without a repository only those of `cwd`. Each is followed by the files
     that it names with ``@`` and a path relative to its folder, unless these are private (`is_private`). Links, empty

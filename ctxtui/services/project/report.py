@@ -244,7 +244,6 @@ def make_run_report(
 
 
 def _extra_warnings(files: Selection | None) -> Iterator[BudgetWarning]:
-    """Yield a warning if files are outlined because the extra ``code`` is not installed."""
     chosen = files.chosen if files is not None else ()
     outlined = sum(1 for file in chosen if file.form == SIGNATURES and lacks_parser(file.path))
     if outlined:

@@ -97,7 +97,7 @@ def _files_to_open(folder: Path) -> list[Path]:
 
 
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below; a folder that is one recording, or of bodies, instead of its files."""
+    """Yield files in `folder` and below; of a recording or bodies in a folder, the folder."""
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:

@@ -59,7 +59,7 @@ class Pattern:
 
     @cached_property
     def literals(self) -> list[str]:
-        """Strings that every hit contains, apart from case; empty for expressions with groups, classes or escapes."""
+        """Strings that every hit contains, apart from case; empty for most expressions."""
         if not self.regex:
             return [self.text]
         return [] if _BRANCHING.search(self.text) else [part for part in _JOINT.split(self.text) if part]

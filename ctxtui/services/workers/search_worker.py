@@ -33,8 +33,8 @@ class SessionsSearch:
             for done, hits in enumerate(searcher.by_session(sessions), 1):
                 blocks = [
                     BlockHits(
-                        target=summary.path or summary.stored,
-                        title=hit.session.about.title or summary.title,
+                        target=hit.summary.path or hit.summary.stored,
+                        title=hit.session.about.title or hit.summary.title,
                         thread=hit.hits.place.thread,
                         call=hit.hits.place.call,
                         digest=hit.hits.block.digest,
@@ -46,7 +46,6 @@ class SessionsSearch:
                         end=hit.hits.end,
                     )
                     for hit in islice(hits, _MAX_SESSION_HITS)
-                    for summary in (hit.summary,)
                 ]
                 yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(blocks))
         except BadPattern as error:

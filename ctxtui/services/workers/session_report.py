@@ -1,4 +1,4 @@
-"""Reports on a whole session, computed in a child process because they take longer than a frame."""
+"""Reports on a whole session, from a child process: they take longer than a frame."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ FINDINGS: Final = Report(
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on findings of `thread` up to call `number` (from 1), under the `edits` of its log."""
+    """The report on findings of `thread` up to call `number` (from 1), with `edits` in force."""
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
 def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings) -> T:
-    """Compute a report on the session `name` in a child process; in this process if it is `loaded`.
+    """Compute a report on the session `name` in a child process, or here if it is `loaded`.
 
     Raises `CtxtuiError` if the session cannot be read, lacks the thread or call, or if the process ends.
     """

@@ -37,8 +37,6 @@ class LabRequest(NamedTuple):
 
 
 class CheckRequest(NamedTuple):
-    """The `limits` that recordings are compared with."""
-
     settings: Settings
     limits: Limits
 

@@ -46,9 +46,10 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 @decodes  # SQLite's error may contain a name from a damaged page that is not valid text
 def _check_application(conn: sqlite3.Connection, path: Path) -> int:
-    version = schema_version(conn)
-    application: int = conn.execute("PRAGMA application_id").fetchone()[0]
+    # The tables first: another process may create them, with the application's id, between two of these.
     tables: int = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application: int = conn.execute("PRAGMA application_id").fetchone()[0]
+    version = schema_version(conn)
     if tables and application != APPLICATION_ID:
         raise Unreadable("the file is another program's database", place=str(path), way_out=ELSEWHERE)
     if version > SCHEMA_VERSION:

@@ -203,9 +203,7 @@ class _AttachedHandler:
             line=number,
             extra={**read_betas(headers.items()), **({KEEP_WARM: True} if keeps_warm else {})},
             sender=replace(
-                sender,
-                thread=as_str(request.get("thread")) or sender.thread,
-                aside=KEPT_WARM if keeps_warm else "",
+                sender, thread=as_str(request.get("thread")) or sender.thread, aside=KEPT_WARM if keeps_warm else ""
             ),
         )
         self._open[name] = _OpenExchange(exchange=exchange)

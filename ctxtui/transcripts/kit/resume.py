@@ -74,9 +74,8 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
     @property
     def drops_prompt(self) -> bool:
-        """Whether a person's message in `sent` is after `end`, and so not written."""
-        end = len(self.path) if self.end is None else self.end
-        return any(block.at is not None and block.at >= end and block.item.block.kind != HEADER for block in self.sent)
+        """Whether a person's message follows `end`, and so is not written."""
+        return self.end is not None and len(self.path) > self.end
 
 
 class ResumedFile(Struct, frozen=True):

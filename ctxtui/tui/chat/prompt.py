@@ -12,6 +12,7 @@ from ctxtui.agent import events
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.core.session import MAIN
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.approval_layout import ApprovalLayout
@@ -414,7 +415,8 @@ class TalkController(ChatController):
     def may_quit(self, leave: Callable[[], None]) -> bool:
         """Whether the chat may be left at once; if not, asks, and calls `leave` on yes."""
         self._save_draft()
-        staged = len(self._edits.overlay.staged) if self._edits.overlay is not None else 0
+        overlay = self._edits.overlay_of(MAIN)
+        staged = len(overlay.staged) if overlay is not None else 0
         if not self.state.is_running and not staged:
             return True
         question = "A turn is running. End it and leave?  " if self.state.is_running else ""

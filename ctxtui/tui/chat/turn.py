@@ -50,6 +50,9 @@ class TurnController(ChatController):
         self._last_frame = -inf
         """Monotonic time of the last frame of the answer."""
         self._tail = GrowingAnswer(self.panels.transcript)
+        self._answer: LiveAnswer | None = None
+        """The answer being received, shown at the end of the main thread."""
+        state.on.shown.subscribe(self._show_answer)
         self._frame_timer: Timer | None = None
         """Timer of the next frame, if there is more to paint."""
         self._count_timer: Timer | None = None
@@ -141,14 +144,10 @@ class TurnController(ChatController):
             self.state.chat_signals.began.emit(self._draft_sent, moment.call.first_byte)
 
     def _on_piece(self, moment: progress.PieceReceived) -> None:
-        rows = self.state.rows
-        if rows is None:
-            return
-        if rows.answer is None:
-            rows.answer = LiveAnswer()
+        self._answer = self._answer or LiveAnswer()
         room = self.panels.transcript.grid.body
         for block, kind, text in moment.deltas:
-            rows.answer.feed(block, kind, text, room)
+            self._answer.feed(block, kind, text, room)
             if self._live_count is not None:
                 self._live_count.feed(block, kind, text)
         if moment.deltas:
@@ -165,7 +164,15 @@ class TurnController(ChatController):
 
     def _paint(self) -> None:
         self._frame_timer, self._last_frame = None, monotonic()
-        self._tail.grew()
+        self._show_answer(grown=True)
+
+    def _show_answer(self, *, grown: bool = False) -> None:
+        """Show the answer (`grown`: it is longer now) below the main thread's last call only."""
+        rows, state = self.state.rows, self.state
+        answer = self._answer if state.thread == MAIN and state.index >= state.count - 1 else None
+        if rows is not None and (rows.answer is not answer or (grown and answer is not None)):
+            rows.answer = answer
+            self._tail.grew()
 
     def _count_answer(self) -> None:
         if self._live_count is not None:
@@ -178,12 +185,11 @@ class TurnController(ChatController):
             self.access.work(count, "live count")
 
     def _show_counts(self, counted: dict[int, int]) -> None:
-        rows = self.state.rows
-        if rows is None or rows.answer is None:
+        if self._answer is None:
             return
         for block, tokens in counted.items():
-            if block in rows.answer.blocks:
-                rows.answer.blocks[block].tokens = tokens
+            if block in self._answer.blocks:
+                self._answer.blocks[block].tokens = tokens
         self._paint_soon()
         self.state.chat_signals.grown.emit()
 
@@ -191,7 +197,7 @@ class TurnController(ChatController):
         for timer in (self._frame_timer, self._count_timer):
             if timer is not None:
                 timer.stop()
-        self._frame_timer = self._count_timer = self._live_count = None
+        self._frame_timer = self._count_timer = self._live_count = self._answer = None
         if self.state.rows is not None:
             self.state.rows.answer = None
 
@@ -240,9 +246,7 @@ class TurnController(ChatController):
 
     def _note(self, text: str, *, is_held: bool = False) -> None:
         """Show the state of the turn where the answer will appear, unless the answer has begun."""
-        rows = self.state.rows
-        if rows is not None:
-            if rows.answer is None or not rows.answer.blocks:
-                rows.answer = LiveAnswer(note=text)
-            self._tail.grew()
+        if self._answer is None or not self._answer.blocks:
+            self._answer = LiveAnswer(note=text)
+        self._show_answer()
         self.state.set_held(is_held)

@@ -237,7 +237,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         self.app.push_screen(ChangesScreen(row, self.source), staged)
 
     def stage_safe(self) -> None:
-        """Stage all safe advice that frees tokens; of two proposals for the same block, only the first."""
+        """Stage all safe advice that frees tokens, for each block the first proposal."""
         edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)

@@ -209,7 +209,9 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     per = min(4, max(1, strip_width // len(columns)))
     marked = height >= 3
     rows = height - marked
-    top = _axis_top(max(column.total for column in calls))
+    most = max(column.total for column in calls)
+    unit = 10 ** max(0, len(str(int(most))) - 3)
+    top = float(max(1, math.ceil(most / unit) * unit))
     drawn = strip_columns.rows(columns, rows, top, per=per, colour=colour)
     lines: list[Spans] = [
         [Span(" "), *axis, *line] for axis, line in zip(strip_columns.axis(rows, top, AXIS), drawn, strict=True)
@@ -217,11 +219,6 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     if marked:
         lines.append([Span(" " * (AXIS + 2)), *strip_columns.marks(columns, per=per)])
     return lines
-
-
-def _axis_top(tokens: float) -> float:
-    unit = 10 ** max(0, len(str(int(tokens))) - 3)
-    return float(max(1, math.ceil(tokens / unit) * unit))
 
 
 def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:

@@ -110,10 +110,6 @@ def _folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
     return [*line, Span(f"{share:>{max(0, room - 1 - width(line))}}", "dim")]
 
 
-def _extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
-    return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]
-
-
 NARROW_RESIDUAL_LINES = 4
 
 
@@ -255,7 +251,8 @@ def lines(composition: Composition, room: int, height: int, *, opened: bool = Fa
     if rest:
         whole = composition.total if composition.after is None else composition.after
         share = composition.residual / whole if whole else 0.0
-        out.append(_extra_row("residual", numbers.signed(composition.residual), share, room))
+        label = f"   {'residual':<13}{numbers.signed(composition.residual):>7} "
+        out.append([Span(label, "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)])
         out += _residual_lines(composition, room) if opened else ()
     if not composition.parts:
         out.append([Span(" · counting tokens", "faint")])

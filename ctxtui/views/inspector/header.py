@@ -149,7 +149,9 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
     if bar and window:
         out += [*bars.budget(content.used or 0, usable, window, bar, content.after), Span(" ")]
     if content.after is not None and content.used is not None:
-        out += _staged_change(content.used, content.after, usable, room)
+        if room >= 70:
+            out += [Span(used, bars.budget_style(content.used, usable)), Span(" → ", "dim")]
+        out.append(Span(numbers.tokens(content.after), f"{bars.budget_style(content.after, usable)} bold"))
     else:
         out.append(Span(f"{used:>6}", "ink bold"))
     if room >= 100 and usable and content.after is None:
@@ -187,8 +189,3 @@ def _session_cost(content: Header, room: int) -> list[Span]:
     usd = numbers.least(totals.total.usd, totals.total.at_least)
     agents = f" with {numbers.many(totals.agents, 'subagent')}" if totals.agents else ""
     return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
-
-
-def _staged_change(used: int, after: int, usable: int, room: int) -> list[Span]:
-    before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
-    return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]

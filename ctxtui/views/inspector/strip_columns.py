@@ -17,7 +17,7 @@ EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
 
 GHOST: Final = "faint"
 COMPACTION: Final = "compaction"
-MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "edit", "bookmark", "turn")
+MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "bookmark", "turn")
 """Precedence of the marks in a column.
 
 Compactions come first: they are rare, and would be hidden by the miss that comes with most of them.

@@ -31,12 +31,9 @@ NAME_CELLS: Final = 14
 FIGURE_CELLS: Final = 9
 
 
-def _format_sizes(compaction: Compaction) -> str:
-    return f"{numbers.tokens(compaction.before.context_tokens)} → {numbers.tokens(compaction.after.context_tokens)}"
-
-
 def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     compaction = compactions[index]
+    before, after = compaction.before.context_tokens, compaction.after.context_tokens
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
     index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
@@ -44,7 +41,7 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     return [
         Span(f" {index_text}", "dim"),
         Span(place, "ink bold"),
-        Span(f" · {_format_sizes(compaction)}{trigger}{at}", "dim"),
+        Span(f" · {numbers.tokens(before)} → {numbers.tokens(after)}{trigger}{at}", "dim"),
     ]
 
 

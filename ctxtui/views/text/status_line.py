@@ -62,7 +62,8 @@ def describe_warning(warning: StatusWarning) -> str:
             f", over in {_clock(warning.seconds)}" if warning.seconds else ""
         )
     if warning.kind == MISS:
-        return f"cache missed, {tokens} again" + (f": {safe_text.one_line(warning.words, 30)}" if warning.words else "")
+        again = f", {tokens} again" if warning.amount else ""
+        return f"cache missed{again}" + (f": {safe_text.one_line(warning.words, 30)}" if warning.words else "")
     if warning.kind == COLD:
         return f"next call writes {tokens} again"
     if warning.kind == ENDING:

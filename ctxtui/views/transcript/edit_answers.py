@@ -77,7 +77,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
 
 
 def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """What was staged: ``✓ truncated: Read README.md  2.8k → 400``."""
+    """Answer to staging: ``✓ truncated: Read README.md  2.8k → 400``."""
     verb = _past_participle(staged.edits)
     spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
     if any(edit.kind not in _WITHOUT_SIZE for edit in staged.edits):
@@ -120,7 +120,7 @@ def _gain(staged: StagedEdits) -> str:
 
 
 def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """Why an edit that gains nothing is refused: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    """Refusal of an edit: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
     text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
@@ -141,7 +141,7 @@ def revert_answer(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> l
 
 
 def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
-    """What another program did: ``agent staged drop of Read README.md · a applies, E lists``."""
+    """Answer to another program: ``agent staged drop of Read README.md · a applies, E lists``."""
     content_edits = [edit for edit in new if edit.kind in KINDS]
     if not content_edits:
         return [Span("another program changed the active edits · "), Span("E", "accent bold"), _LISTS]

@@ -83,6 +83,7 @@ class RowIndex:
         self._shared = 0
         self._shared_rules = 0
         """Rows of the context without the tails, and how many of them are rules."""
+        self._shared_withheld = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         """Categories without rows, and how many blocks are shown in another category than their own."""
         self._missing = False
@@ -154,12 +155,14 @@ class RowIndex:
                 self._entries.append(MISSING)
         else:
             self._cut(self._shared)
+            del self.withheld[self._shared_withheld :]
             self._head = self._back_to(self._tree.common(self._head, head))
             while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
                 self.withheld.pop()
         self._partial = partial
         self._add(self._tree.path(head, self._head), rules_by_node, moved)
         self._head, self._shared, self._shared_rules = head, len(self._entries), len(self._rules)
+        self._shared_withheld = len(self.withheld)
         self._tails = tails
         self._added = max(0, self._tree[head].depth + 1 - self._tree[tails[0][0].before].depth) if tails else 0
         for rule, node in tails:

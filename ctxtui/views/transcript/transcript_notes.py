@@ -43,7 +43,7 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def read_tokens(scene: Scene, node: int) -> int:
-    """Tokens of a block, 0 until it is counted, or if it is in the context shown and the model does not read it."""
+    """Tokens of a block; 0 until counted, or if the model does not read it in this context."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0

@@ -20,6 +20,7 @@ from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import ASKED_AT, CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
@@ -622,3 +623,19 @@ def test_what_other_sessions_may_share_includes_a_system_prompt_among_the_messag
     prompts = learnt_prompts(made, cache_rules_by_call(made))
     front = made.block_tokens(call.model, made.session.tree.path(call.sent_head)[len(header)])
     assert prompts.before_messages(call) - prompts.front(call) == pytest.approx(front, abs=2)
+
+
+@pytest.mark.parametrize("marker", [{"cache_control": {"type": "ephemeral"}}, {}])
+def test_markers_in_a_chat_body_are_anthropics_and_without_any_a_gateway_may_set_them(marker: dict[str, Json]) -> None:
+    script, size, left = Script("anthropic/claude-sonnet-4.5", Fidelity.WIRE, provider="openrouter"), 3000, 0
+    messages: list[Json] = [{"role": "system", "content": [{"type": "text", "text": "be brief " * 1500, **marker}]}]
+    for n in range(4):
+        messages.append({"role": "user", "content": [{"type": "text", "text": f"word {n} " * 250, **marker}]})
+        sent = DIALECTS["openai_chat"].decode_request(json.dumps({"model": "m", "messages": messages}).encode())
+        script.head, size = script.session.tree.extend(ROOT, sent.items), size + 500
+        call = script.call(usage=Usage(fresh=10, cache_read=left, write_5m=size - left - 10))
+        script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton)))
+        left = size - 10
+    rows = audit(script)
+    assert [row.cause for row in rows] == [""] * 3 and all(row.within for row in rows)
+    assert {row.inferred for row in rows} == {not marker}

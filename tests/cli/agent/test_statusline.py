@@ -53,6 +53,9 @@ SAID: dict[str, Any] = {
 }
 
 
+MISSED = {"input_tokens": 3, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 18000, "output_tokens": 9}
+
+
 @pytest.fixture
 def line(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What is printed for what a client says."""
@@ -107,7 +110,9 @@ def test_before_the_first_call_nothing_is_claimed(line: Any) -> None:
         ({"rate_limits": {"five_hour": {"used_percentage": 92, "resets_at": NOW + 3700}}}, NOW,
          "▲ 5 hours 92 % used, over in 1 h 1 min"),
         ({"prompt_cache": {"last_miss_at": NOW - 9, "last_miss_cause": {"causes": ["tools_changed"]}}}, NOW,
-         "▲ cache missed, 162 again: tools changed"),
+         "▲ cache missed: tools changed"),
+        ({"prompt_cache": {"last_miss_at": NOW - 9}, "context_window": {"current_usage": MISSED}}, NOW,
+         "▲ cache missed, 18.0k again"),
         ({"prompt_cache": {"caching_observed": False, "expires_at": None}}, NOW, "· no cache"),
     ],
 )  # fmt: skip

@@ -208,6 +208,8 @@ def test_what_came_after_the_last_call_counts_in_every_figure(ctxtui: Run, tmp_p
 def test_where_an_answer_is_the_end_nothing_came_after_it(ctxtui: Run, recording: Path) -> None:
     assert "--after" not in ctxtui("show", recording).out
     assert "nothing came after the last call" in ctxtui("show", recording, "--after").err
+    refused = ctxtui("show", recording, "--after", "--call", "1")
+    assert refused.code == 2 and "leave out --call" in refused.err
     assert ctxtui("growth", recording, "--json").json["since"] is None
 
 

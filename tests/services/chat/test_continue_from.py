@@ -48,6 +48,13 @@ def test_samples(sample: Path, dialect: str) -> None:
         assert refused(sample, dialect, number) == []
 
 
+def test_a_system_message_is_the_system_prompt_and_is_not_sent_twice(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "You are S."}, {"role": "user", "content": "hi"}]
+    (tmp_path / "chat.json").write_text(json.dumps({"model": "gpt-5", "messages": messages}))
+    past = find_continuation(str(tmp_path / "chat.json"), "", 0, Settings(data_dir=str(tmp_path)), tmp_path)
+    assert past.system == "You are S." and {item.place.role for item in past.before} == {"user"}
+
+
 @pytest.mark.parametrize("dialect", list(MODELS))
 @pytest.mark.parametrize("folder", ["claude_code", "codex", "gemini_cli", "vcr"])
 def test_recordings_of_every_kind(corpus: Path, folder: str, dialect: str) -> None:

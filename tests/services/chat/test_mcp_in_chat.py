@@ -16,6 +16,7 @@ from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.agent.child import OwnTool
 from ctxtui.services.agent_tools.own_tools import OwnTools
+from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from tests.services.chatting import Chat, Served, answer, chat, provider, text, use
 from tests.services.mcp.small_server import png
@@ -50,6 +51,20 @@ async def test_a_servers_tools_are_counted_as_far_as_the_setting_offers_them(tmp
         off, on = [await made.host.offer_server("small", on) for on in (False, True)]
         assert made.host.tool_names == ("mcp__small__picture",)
     assert on == "the model is offered 1 tool of the MCP server small" and off == f"{on} no longer"
+
+
+async def test_a_server_that_is_new_is_offered_in_a_chat_that_continues(tmp_path: Path) -> None:
+    python, *words = warm_python()
+    one = f"small = {{command = {json.dumps(python)}, args = {json.dumps([*words, str(SMALL)])}, timeout = 60}}"
+    async with provider([answer("m1", text("hi")), answer("m2", text("seen"))]) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("hoi")
+            id_ = made.host.session.about.id
+        async with chat(server, tmp_path, ModelChoice(name=id_), mcp=f"{{{one}}}") as made:
+            await made.say("and?")
+        first, second = (json.loads(body) for body in server.bodies)
+    assert "mcp__small__add" in [tool["name"] for tool in second["tools"]]
+    assert second["tools"][: len(first["tools"])] == first["tools"] and second["messages"][0] == first["messages"][0]
 
 
 async def test_an_image_is_sent_as_an_image(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -176,3 +177,22 @@ async def test_a_sub_agent_s_own_budget_holds_as_the_run_s_does(hosted: Any) -> 
         one = await run.agents.start(ChildTask(prompt="x", tools=("list_dir",), budget_usd=0.1))
     assert one.rounds > 1 and 0 < sum(usd(100, limit) for limit in here.limits) <= 0.1
     assert here.limits[-1] < 4000 and " spent" in one.why
+
+
+async def test_an_agent_recalls_what_a_policy_keeps_outside_of_its_own_conversation(hosted: Any) -> None:
+    def reply(body: dict[str, Any], number: int) -> bytes:
+        words = json.dumps(body["messages"])
+        kept = re.search(r"\{\{REF:([^}]+)\}\}", words)
+        if number == 1:
+            return answer("m1", use("t1", "read_file", path="long.txt"))
+        if kept is not None and '"recall"' not in words:
+            return answer("m2", {**use("t2", "recall"), "input": {"name": kept[1]}})
+        return answer(f"m{number}", text("done"))
+
+    async with hosted(reply) as here:
+        policy = ("externalize_large", {"size": 500})
+        async with here.run(policies=[policy]) as run:
+            (here.folder / "work" / "long.txt").write_text("a line of a long file\n" * 100 + "xyzzy")
+            await run.agents.start(ChildTask(prompt="read it", tools=("read_file", "recall")))
+        last = json.loads(here.server.bodies[-1])["messages"][-1]["content"][0]
+    assert last["tool_use_id"] == "t2" and not last.get("is_error") and "a line of a long file" in last["content"], last

@@ -10,6 +10,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.views.text.span import plain
 from ctxtui.views.transcript.rows import TranscriptRow
 from tests.cases.scenes import rows_of, study_of
 
@@ -64,3 +65,23 @@ def test_an_answer_after_inserted_blocks_was_not_charged_as_input() -> None:
     rows = rows_of(study_of(Session(tree).fold([CallSeen(call), TipMoved(MAIN, answer)])))
     gutters = [row.gutter.text for n in range(rows.count) if isinstance(row := rows.row(n), TranscriptRow)]
     assert " " not in gutters[:-2] and gutters[-2:] == [" ", " "]
+
+
+def test_encrypted_reasoning_of_an_answer_after_inserted_blocks_is_counted_once() -> None:
+    sealed = Item(block.from_part({"type": "reasoning", "summary": [], "encrypted_content": "x" * 40}), ASSISTANT)
+    tree = Tree()
+    raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, [*MORE, *ASKED])
+    answer = tree.extend(raw, [sealed, *SAID])
+    next_sent = tree.extend(sent, [sealed, *SAID, *NEXT])
+    end = tree.extend(next_sent, SAID)
+    calls = [
+        Call("a", MAIN, raw, sent, answer, provider="openai", model="gpt-5"),
+        Call("b", MAIN, tree.extend(answer, NEXT), next_sent, end, provider="openai", model="gpt-5"),
+    ]
+    study = study_of(Session(tree).fold([*map(CallSeen, calls), TipMoved(MAIN, end)]))
+    rows, known = rows_of(study, 0), study.thread(MAIN)
+    for index in (1, 0, 1):
+        rows.show(study.scene(MAIN, index), known.boundaries, known.ledger, rows.shown)
+        found = [rows.row(n) for n in range(rows.count)]
+        [row] = [row for row in found if isinstance(row, TranscriptRow) and "encrypted" in plain(row.words)]
+        assert "blocks" not in plain(row.words)

@@ -93,8 +93,9 @@ class Children:
         number = 1 + sum(thread.startswith(f"{AGENT}-") for thread in host.session.threads)
         thread = f"{AGENT}-{number}"
         names = self._tool_names(task)
-        tools = host.tools.for_sub_agent(names, Caller(host.cwd, NoAgents(), host.say))
-        run = ChildRun(host, task, thread, chat_model, tools, self.request_editor(thread, chat_model))
+        editor = self.request_editor(thread, chat_model)
+        tools = host.tools.for_sub_agent(names, Caller(host.cwd, NoAgents(), host.say), editor.external_content)
+        run = ChildRun(host, task, thread, chat_model, tools, editor)
         run.forecaster, run.may_spend, run.may_retry = forecaster, self.may_spend, self.may_retry
         run.begin()
         return run

@@ -127,7 +127,7 @@ def _format_time(start: int) -> str:
 
 def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
     if by == WEEK:
-        return week_of(call.started)
+        return _week_of(call.started // QUARTER_S) if call.started else UNKNOWN
     if by == SKILL:
         return UNCOUNTED if summary.usage_only else call.skill or NO_SKILL
     if by == VERSION:
@@ -136,13 +136,9 @@ def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
     return summary.source or UNKNOWN if by == SOURCE else row_name(summary, call, by)
 
 
-def week_of(started: float | None) -> str:
-    """The local ISO 8601 week of a Unix time, ``2026-W47``; `UNKNOWN` without one."""
-    return _week_of(int(started // QUARTER_S)) if started else UNKNOWN
-
-
 @lru_cache(maxsize=4096)
 def _week_of(quarter: int) -> str:
+    """The local ISO 8601 week of a period of `QUARTER_S`: ``2026-W47``."""
     year, week, _ = datetime.fromtimestamp(quarter * QUARTER_S).astimezone().isocalendar()
     return f"{year}-W{week:02}"
 

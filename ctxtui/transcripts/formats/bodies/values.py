@@ -15,15 +15,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.records import (
-    BRACKET,
-    LineBuffer,
-    TextLine,
-    bracket_depth,
-    decode_text,
-    encode_text,
-    skip,
-)
+from ctxtui.transcripts.kit.records import BRACKET, LineBuffer, TextLine, bracket_depth, decode_text, encode_text, skip
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 

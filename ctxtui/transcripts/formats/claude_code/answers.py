@@ -285,12 +285,7 @@ class Answers:
         return answer
 
     def extend(
-        self,
-        answer: ApiResponse,
-        message: ClaudeMessage,
-        record: ClaudeRecord,
-        time: float | None,
-        end: int,
+        self, answer: ApiResponse, message: ClaudeMessage, record: ClaudeRecord, time: float | None, end: int
     ) -> tuple[str, Usage | None]:
         """Add a record of the time `time`, which ends at byte `end`, to `answer`.
 

@@ -84,10 +84,7 @@ _KEYS: Final = {
 _RESUME: Final = "SessionStart:resume"
 _LAST_SENT_OUTPUT: Final = (2, 1, 197)
 """The newest version known to send the output of local commands to the model."""
-_ASIDES: Final = {
-    "away_summary": "a recap while its user was away",
-    "memory_saved": "memories after a turn",
-}
+_ASIDES: Final = {"away_summary": "a recap while its user was away", "memory_saved": "memories after a turn"}
 """Requests that the client makes by itself, with the conversation's prefix (read in the client's code, 2.1.112); their
 calls are not recorded."""
 _IDLE_NOTES: Final = ("Compacted while idle", "Compacted using a summary written while you were away")

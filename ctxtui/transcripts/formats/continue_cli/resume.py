@@ -58,12 +58,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     data = canonical.dumps({**members, "sessionId": id_, "history": history})
     lost = [f"line {damage.line}: {damage.reason}"] if damage is not None else []
     lost += [*edits.lost, *name_losses(new_blocks(items, edits.appended), _SUPPORTED_KINDS)]
-    return ResumedFile(
-        data + b"\n",
-        count_losses(lost),
-        id_,
-        f"{id_}.json",
-    )
+    return ResumedFile(data + b"\n", count_losses(lost), id_, f"{id_}.json")
 
 
 class _HistoryItem(ResumeEntry):

@@ -138,7 +138,7 @@ class _SharedParts(Struct, frozen=True):
 
 
 class _SampleReader:
-    """Reads one sample; its conversation with most calls is the thread `name`, others are further threads."""
+    """Reads one sample; the conversation with most calls is the thread `name`."""
 
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label

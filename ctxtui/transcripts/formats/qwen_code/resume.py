@@ -80,12 +80,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         else record.line(id_, parent)
         for record, parent in link_entries(records, inserted, appended, **_LINKS)
     ]
-    return ResumedFile(
-        b"".join(line + b"\n" for line in lines),
-        count_losses(lost),
-        id_,
-        f"{id_}.jsonl",
-    )
+    return ResumedFile(b"".join(line + b"\n" for line in lines), count_losses(lost), id_, f"{id_}.jsonl")
 
 
 class QwenRecord(LinkedEntry):

@@ -16,14 +16,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.http_exchange.compaction import compaction_of
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.pair import (
-    COUNTS,
-    LABELS,
-    Exchange,
-    Sender,
-    classify_side_call,
-    parse_body,
-)
+from ctxtui.transcripts.kit.http_exchange.pair import COUNTS, LABELS, Exchange, Sender, classify_side_call, parse_body
 from ctxtui.wire.grammar import GOOGLE, split_item
 from ctxtui.wire.key_mask import mask_url
 from ctxtui.wire.registry import DIALECTS

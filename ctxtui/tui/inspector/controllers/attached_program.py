@@ -104,7 +104,7 @@ class AttachedProgramController(Controller):
 
 
 class HoldByRules(Command):
-    """Set which requests of the attached program are held; "off" returns to the rules that it was started with.
+    """Set which requests of the attached program are held; "off" returns to those at its start.
 
     For example all, those over a number of tokens or dollars, cache misses, or those that match a pattern.
     """

@@ -171,7 +171,7 @@ class PoliciesController(EditController):
 
 
 class AdviceList(Command):
-    """Show what would help here: warnings, safe proposals, others, with tokens freed, cost and risk.
+    """Show what would help here: warnings, safe proposals, others; with tokens, cost and risk.
 
     Enter shows the blocks that would change, then stages the edits; `L` there lists every policy with its settings.
     """

@@ -191,11 +191,6 @@ _CAUSES: Final = {
 }
 
 
-def _rewrite_lines(statement: Statement) -> list[BillLine]:
-    misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
-    return [BillLine(_rewrite(miss), sums.loss(miss.usd, miss.paid)) for miss in misses]
-
-
 def _sum_of_block(block: StatementBlock) -> str:
     rate = sums.rate(block.usd, block.tokens * block.calls, "tokens carried")
     return f"{sums.product(block.tokens, block.calls, noun='time')} {rate}"
@@ -348,7 +343,9 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
     if parts := _part_lines(statement, room):
         yield "the bill", "", [*parts, *_footnotes(statement, room)]
     if statement.bill.rewrites:
-        yield "rewrites", "most expensive first", _rewrite_lines(statement)
+        misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
+        rewrites = [BillLine(_rewrite(miss), sums.loss(miss.usd, miss.paid)) for miss in misses]
+        yield "rewrites", "most expensive first", rewrites
     if statement.heaviest and statement.bill.usd is not None:
         yield "most expensive blocks", "their cost, over all calls", block_lines(statement, room)
         if tools := _tool_lines(statement, room):

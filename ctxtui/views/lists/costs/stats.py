@@ -38,6 +38,9 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
             "dim" if is_over else "warn" if report.used >= WARN_FROM_SHARE else "ink bold",
         )
 
+    def our_sum(row: ReportedWindow, room: int) -> Span:
+        return Span(format_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
+
     def reported(row: ReportedWindow, room: int) -> Span:
         return Span(_format_time(row.report.at, at) if row.report.at else numbers.NONE, "dim")
 
@@ -48,7 +51,7 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
             Column("used", 5, used, gap=1, sort=lambda row: row.report.used),
             Column("resets", 16, resets, "left", gap=2, sort=lambda row: row.report.resets),
             Column("reported", 11, reported, "left", gap=2, sort=lambda row: row.report.at),
-            Column("our sum", 18, _our_sum, gap=1, from_width=66, sort=lambda row: row.ours.tokens),
+            Column("our sum", 18, our_sum, gap=1, from_width=66, sort=lambda row: row.ours.tokens),
         ),
         mark=mark,
     )
@@ -68,10 +71,6 @@ def window_words(minutes: int) -> str:
 
 def _limit(row: ReportedWindow, room: int) -> Span:
     return Span(cells.ends(safe_text.one_line(row.report.limit, 200), room))
-
-
-def _our_sum(row: ReportedWindow, room: int) -> Span:
-    return Span(format_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
 
 
 def _format_time(when: float, at: float) -> str:
@@ -363,7 +362,7 @@ def metrics_table(*, mark: int = 0) -> Table[Metric]:
             Column("figure", 25, lambda row, _: Span(row.name), "left"),
             Column("before", 8, lambda row, _: Span(_value(row, row.before)), gap=1),
             Column("after", 8, lambda row, _: Span(_value(row, row.after)), gap=1),
-            Column("difference", 10, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
+            Column("difference", 10, lambda row, _: Span(_signed(row), "accent bold" if row.shown else "dim"), gap=1),
             Column("95 % interval", 0, _range, "left", gap=2, least=16),
         ),
         mark=mark,
@@ -383,10 +382,6 @@ def _signed(row: Metric) -> str:
         return numbers.NONE
     words = _in_unit(row.unit, row.difference.value)
     return f"+{words}" if row.difference.value > 0 else words
-
-
-def _tone(row: Metric) -> str:
-    return "accent bold" if row.shown else "dim"
 
 
 CHANCE_NOTES: Final = ("  no difference shown", "  chance")

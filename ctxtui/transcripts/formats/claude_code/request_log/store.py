@@ -1,8 +1,8 @@
 """Parts from which requests are rebuilt: shapes, and messages by hash.
 
 A message is a blob, or the content of the file's own records (facts §13.1). Neighbouring records of one side are one
-message (the results of parallel calls, for example), and a prefix of them is an earlier state of it. Each message is
-hashed once, and only in files that have requests.
+message (the results of parallel calls, for example), and a prefix of them is an earlier state of it. Messages are
+hashed only in files that have requests.
 """
 
 from __future__ import annotations

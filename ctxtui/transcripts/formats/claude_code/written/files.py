@@ -119,6 +119,11 @@ class _BodyLinesReader(Reader):
             return Skipped(cut.line, self._name + cut.reason)
         return self._exchanges.report_missing() or (self._exchanges.report_redacted() if self._alone else None)
 
+    @property
+    def rereads(self) -> bool:
+        # A body may move the call that the index named before it to another thread.
+        return self._alone
+
     def feed(self, data: bytes) -> list[Event]:
         return [event for piece in self._stream.feed(data) for event in self._handle_piece(piece)]
 
