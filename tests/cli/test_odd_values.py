@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,35 @@ def test_a_flipped_bit_in_our_own_format_costs_one_line(ctxtui: Run, tmp_path: P
 def test_an_option_for_a_collector_needs_its_address(ctxtui: Run, tmp_path: Path) -> None:
     ran = ctxtui("export", claude(tmp_path / "a.jsonl", lambda record: None), "--otlp-content")
     assert ran.code == 2 and "--otlp-content needs --otlp" in ran.err and not ran.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show", "show --blocks", "show --threads", "show --tools", "cost", "cost --by model", "cost --why"),
+        *("findings", "growth", "compactions", "cache", "cache --markers", "report", "preflight", "audit", "edits"),
+        *("lab --policy budget", "check --max-context 1M", "notes"),
+    ],
+)
+def test_no_command_prints_a_control_character_of_a_recording(ctxtui: Run, tmp_path: Path, command: str) -> None:
+    bad = "x\x00\x1b[2J\x9b1my"
+
+    def hostile(record: dict[str, Any]) -> None:
+        message = record.get("message")
+        if isinstance(message, dict) and "model" in message:
+            message["model"] = bad
+        if isinstance(message, dict) and message.get("role") == "user" and isinstance(message.get("content"), str):
+            message["content"] = bad + message["content"]
+
+    name, *options = command.split()
+    ran = ctxtui(name, claude(tmp_path / "s.jsonl", hostile), *options)
+    assert ran.out + ran.err and not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", ran.out + ran.err)
+
+
+def test_a_title_is_printed_without_control_characters(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_text(
+        "# aider chat started at 2026-11-30 09:38:43\n\n#### user asks\x00\x1b[2J\n\nyes\n", encoding="utf-8"
+    )
+    ran = ctxtui("report", path)
+    assert "user asks" in ran.out and not re.search(r"[\x00\x1b]", ran.out)

@@ -25,7 +25,7 @@ from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
-from ctxtui.views.text import cells, numbers
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 _STDOUT = "-"
@@ -156,8 +156,8 @@ def _print(sessions: list[tuple[str, ReportedSession]], settings: Settings) -> N
     painter, room = Painter(settings.glyphs), width()
     for name, session in sessions:
         usd = numbers.least(session.usd, session.partial) if session.usd is not None else "unknown cost"
-        painter.lines(rule(cells.fit(session.title, room - 24), usd))
-        painter.line([Span(" " + " · ".join(session.facts), "dim")])
+        painter.lines(rule(cells.fit(safe_text.one_line(session.title), room - 24), usd))
+        painter.line([Span(" " + safe_text.one_line(" · ".join(session.facts)), "dim")])
         painter.lines(growth_view.wrap(session.growth, room))
         painter.line(
             [Span(f" findings, {finding_view.note(session.findings)}:" if session.findings.priced else "", "bold")]

@@ -24,6 +24,7 @@ from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, make_run_report
 from ctxtui.views.lists.run_report import budget_lines, warning_lines
+from ctxtui.views.text import safe_text
 
 
 @click.command(
@@ -89,7 +90,7 @@ def _print(report: RunReport, glyphs: str) -> None:
     painter.lines(budget_lines(report.budget, report.kilobytes))
     if report.project is not None:
         painter.line([])
-        painter.lines(rule("Repository", abbreviate_home(str(report.project.root))))
+        painter.lines(rule("Repository", safe_text.one_line(abbreviate_home(str(report.project.root)))))
     painter.lines((*report.project_lines(), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
