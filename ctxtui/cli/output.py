@@ -105,7 +105,7 @@ def failed_as_json(failed: FailedRecordings) -> list[dict[str, str]]:
     return [{"file": name, "error": str(error)} for name, error in failed]
 
 
-def note_skipped_database(trouble: str) -> None:
+def note_skipped_database(trouble: CtxtuiError | str | None) -> None:
     if trouble:
         note(f"the database was skipped: {trouble}")
 
