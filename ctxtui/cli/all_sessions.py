@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from ctxtui.cli.output import note
+from ctxtui.cli.output import note_skipped_database
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -65,8 +65,7 @@ class AllSessions:
         self._settings, self._cluster = settings, cluster
         self._library = SessionLibrary(settings, Path.cwd())
         listed = self._library.in_folder(folder) if folder is not None else self._library.all_sessions()
-        if self._library.trouble:
-            note(f"the database was skipped: {self._library.trouble}")
+        note_skipped_database(self._library.trouble)
         own_sessions = [summary for summary in listed if is_own_session(summary) or folder is not None]
         self._known = self._library.load_cached(own_sessions)
         self._summaries = [

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.cli.output import note
+from ctxtui.cli.output import note, note_skipped_database
 from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import NotFound, Unreadable
@@ -117,6 +117,7 @@ def note_ignored_edits(trouble: str) -> None:
 def resolve_name(name: str, settings: Settings, *, with_note: bool = True) -> Named:
     """With `with_note`, say which of several recordings in a folder was chosen."""
     target = locate(name, Path.cwd(), settings)
+    note_skipped_database(target.trouble)
     if target.others and with_note:
         count = len(target.others)
         others = "one more recording" if count == 1 else f"{count} more recordings"

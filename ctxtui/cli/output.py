@@ -105,6 +105,11 @@ def failed_as_json(failed: FailedRecordings) -> list[dict[str, str]]:
     return [{"file": name, "error": str(error)} for name, error in failed]
 
 
+def note_skipped_database(trouble: CtxtuiError | str | None) -> None:
+    if trouble:
+        note(f"the database was skipped: {trouble}")
+
+
 def note_failed(failed: FailedRecordings, *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
     """Note each unreadable recording.
 

@@ -17,7 +17,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.held_requests import decide, hold_next, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import ANSWER, NEXT_REASON, REFUSAL_TEXT, REFUSE, RELEASE
-from ctxtui.services.attach.own_answer import build_refusal
+from ctxtui.services.attach.own_answer import build_refusal, error_event
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import parse_stream
@@ -56,6 +56,16 @@ async def ask(url: str, api: str, *, stream: bool) -> str:
 
 
 APIS = ["messages", "chat", "responses"]
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai_chat", "openai_responses", "google"])
+@pytest.mark.parametrize(
+    "body",
+    [{"error": "too long"}, {"detail": "too long"}, {"message": "too long"}, {"error": {"message": "too long"}}],
+)
+def test_the_text_of_any_error_is_in_the_stream(dialect: str, body: dict[str, Any]) -> None:
+    assert '"too long"' in error_event(dialect, 500, json.dumps(body).encode()).decode()
+    assert "the provider answered 500" in error_event(dialect, 500, b"{}").decode()
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -262,6 +262,7 @@ def test_kimi_code_by_a_folder_of_links_to_its_own_with_other_addresses(tmp_path
     urls = program.upstreams(env, "/")
     assert (urls["mine"], urls["b"]) == ("https://mine.example/v1/", "http://127.0.0.1:1/v1")
     led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["-c"], env, "/")
+    assert "KIMI_BASE_URL" in led.env
     folder = Path(led.env["KIMI_CODE_HOME"])
     text = (folder / "config.toml").read_text()
     assert (folder / "config.toml").stat().st_mode & 0o77 == 0 and led.arguments == ["-c"]
@@ -279,6 +280,22 @@ def test_kimi_code_by_a_folder_of_links_to_its_own_with_other_addresses(tmp_path
     led.end()
     assert not folder.exists() and (home / "config.toml").read_text() == KIMI.replace('"a"', '"b"')
     assert ((home / "device_id").read_text(), (home / "added" / "x").read_text()) == ("new", "x")
+
+
+def test_names_of_kimi_codes_providers_and_models_may_be_equal(tmp_path: Path) -> None:
+    program, home = program_of(["kimi"]), tmp_path / ".kimi-code"
+    home.mkdir()
+    urls = {"a": "http://one.example", "a-model": "http://two.example", "a-model-model": "http://three.example"}
+    providers = [f'[providers.{name}]\nbase_url = "{urls[name]}"\n' for name in ("a", "a-model")]
+    model = '[models.a]\nbase_url = "http://three.example"\n'
+    kimi = '[models.kimi]\nbase_url = "http://four.example"\n'
+    (home / "config.toml").write_text("".join([*providers, model, kimi]))
+    env = {"HOME": str(tmp_path)}
+    assert urls.items() <= program.upstreams(env, "/").items()
+    # The relay's address for the model's URL is not for the provider of that name.
+    led = program.start_routed({"kimi": "http://127.0.0.1:9/kimi"}, [], env, "/")
+    led.end()
+    assert "KIMI_BASE_URL" not in led.env
 
 
 CONTINUE = """\

@@ -194,7 +194,11 @@ def test_a_database_of_a_newer_version_hides_no_recording(ctxtui: Run, project: 
     ctxtui("import", project)
     with closing(sqlite3.connect(database())) as conn, conn:
         conn.execute("PRAGMA user_version = 9999")
-    assert ctxtui("last", "--json").json["session"]["source"] == "codex"
+    newest = ctxtui("last", "--json")
+    assert newest.json["session"]["source"] == "codex" and newest.err.count("the database was skipped: ") == 1
+    for command in (["show", "last"], ["cost", "last"], ["why"]):
+        ran = ctxtui(*command)
+        assert ran.code == 0 and ran.err.count("the database was skipped: ") == 1, command
     for path in (*project.iterdir(), *project.parents[2].glob(".codex/**/*.jsonl")):
         path.unlink()
     assert "newer" in ctxtui("last").err

@@ -9,7 +9,7 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
 from ctxtui.cli.manage.start_screen import need_terminal, setting_places, start
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import note_skipped_database, write_json
 from ctxtui.services.recordings.open_by_name import find_last
 
 
@@ -39,6 +39,7 @@ def last(context: click.Context, as_json: bool) -> Any:
     Example: ctxtui last --json
     """
     newest = find_last(Path.cwd(), config_of(context).settings)
+    note_skipped_database(newest.named.trouble)
     if as_json:
         path, stored = newest.named.path, newest.named.stored
         place = {"path": str(path) if path is not None else None, "stored": stored or None}

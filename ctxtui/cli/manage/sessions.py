@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import note, note_skipped_database, write_json
 from ctxtui.cli.paint import Painter, abbreviate_home, width
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import find_client
@@ -85,8 +85,7 @@ def sessions(
 def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions, either archived ones or others, newest first, then samples."""
     listed = library.in_folder(Path(folder)) if folder else library.all_sessions()
-    if library.trouble:
-        note(f"the database was skipped: {library.trouble}")
+    note_skipped_database(library.trouble)
     return sorted((s for s in listed if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
 
 

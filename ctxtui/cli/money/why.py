@@ -20,7 +20,7 @@ from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, note_ignored_edits
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import note, note_skipped_database, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.call import count_calls
@@ -62,7 +62,9 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 def _statement_of(name: str, settings: Settings) -> Statement:
     if name == LAST_SESSION and not os.path.lexists(LAST_SESSION):
         # Thread names depend on the session's name.
-        name = find_last(Path.cwd(), settings).name
+        newest = find_last(Path.cwd(), settings)
+        note_skipped_database(newest.named.trouble)
+        name = newest.name
     return _sum_statements(expand_names([name], settings.clients), settings)
 
 
@@ -71,8 +73,7 @@ def _statement_of_yesterday(settings: Settings) -> Statement:
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
     library = SessionLibrary(settings, Path.cwd())
     own_sessions = [summary for summary in library.all_sessions() if is_own_session(summary)]
-    if library.trouble:
-        note(f"the database was skipped: {library.trouble}")
+    note_skipped_database(library.trouble)
     names = [summary.path or summary.stored for summary in own_sessions if summary.mtime >= start]
     statement = _sum_statements(names, settings, (start, end)) if names else Statement()
     if not statement.calls:

@@ -1,4 +1,4 @@
-"""The agent's command tool: plans a command, runs it confined if possible, keeps its output."""
+"""The agent's command tool: plans a command, runs it confined if possible, keeps long output."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class AgentCommands:
                 reads=shlex.split(settings.command_reads),
             )
         except FileNotFoundError:
-            return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
+            missing = f"program {argv[0]}" if self._root.is_dir() else f"folder {self._root}"
+            return ToolResult(call.id, f"there is no {missing}", is_error=True)
         except (OSError, ValueError) as error:
             # A NUL or a lone surrogate in an argument is a `ValueError`.
             return ToolResult(call.id, f"{argv[0]}: {getattr(error, 'strerror', None) or error}", is_error=True)
@@ -91,7 +92,7 @@ class AgentCommands:
         if len(text) > MAX_RESULT_CHARS:
             name = self._store_output(text)
             omitted = len(text) - 2 * SHOWN_CHARS
-            omission = f"[{omitted:,} characters are left out here; `recall` reads all of it: {name}]"
+            omission = f"[{omitted:,} characters are left out here; `recall` reads them: {name}]"
             text = f"{text[:SHOWN_CHARS]}\n{omission}\n{text[-SHOWN_CHARS:]}"
         head = f"{status}, {result.seconds:.1f} s" + ("" if text else ", no output")
         return "\n".join([head, *result.notes, *([text] if text else [])])

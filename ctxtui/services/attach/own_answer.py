@@ -1,4 +1,4 @@
-"""Answers that ctxtui sends itself: the user's text, refusals, pings, errors in a stream."""
+"""What ctxtui sends in a provider's place: the user's answer, refusals, pings, errors in a stream."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _PINGS: Final = {
     RESPONSES: b": the request is held in ctxtui\n\n",
     GOOGLE: b": the request is held in ctxtui\n\n",
 }
-"""Anthropic has an event for pings; for other streams it is a comment, which clients ignore."""
+"""Anthropic's streams have an event for pings; in others a comment is one, which clients ignore."""
 _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
 """Codex ends a stream that brings no event for five minutes; comments do not count, events of unknown types do."""
 _REASONS: Final = {200: "OK", 400: "Bad Request", 422: "Unprocessable Entity"}
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
-CHARS_PER_TOKEN: Final = 4
-"""Characters per token, roughly, for the size that an answer of the user reports."""
+_CHARS_PER_TOKEN: Final = 4
+"""Characters per token, roughly, for the output tokens that the user's own answer reports."""
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
@@ -38,10 +38,10 @@ def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int,
     It is streamed if the request asks for it. `input_` is an estimate in tokens; `at` is Unix seconds.
     """
     builders = {ANTHROPIC: _build_message, CHAT: _build_completion, RESPONSES: _build_response, GOOGLE: _build_content}
-    answer, events = builders[dialect](request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
+    answer, events = builders[dialect](request, text, (input_, 1 + len(text) // _CHARS_PER_TOKEN), at)
     if request.get("stream") is True:
-        return http_answer(200, _STREAM, b"".join(events))
-    return http_answer(200, _JSON, compact(answer))
+        return _http_answer(200, _STREAM, b"".join(events))
+    return _http_answer(200, _JSON, compact(answer))
 
 
 _REFUSAL_STATUS: Final = {ANTHROPIC: 422}
@@ -53,10 +53,10 @@ Claude Code 2.1.332 says "Failed to authenticate" for 403, and for 400 it mends 
 
 def build_refusal(dialect: str, why: str) -> bytes:
     """Build the HTTP answer that refuses a request, after which no SDK retries."""
-    return http_answer(_REFUSAL_STATUS.get(dialect, 400), _JSON, compact(build_error(dialect, why)))
+    return _http_answer(_REFUSAL_STATUS.get(dialect, 400), _JSON, compact(_build_error(dialect, why)))
 
 
-def build_error(dialect: str, why: str) -> dict[str, Json]:
+def _build_error(dialect: str, why: str) -> dict[str, Json]:
     if dialect == ANTHROPIC:
         return {"type": "error", "error": {"type": "invalid_request_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
@@ -76,14 +76,12 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
     """Convert the `status` and `body` of an answer to an error event of this API's streams."""
     fields = as_dict(parse_body(body))
     error = as_dict(fields.get("error"))
-    message = as_str(error.get("message")) or as_str(fields.get("message")) or f"the provider answered {status}"
+    texts = (error.get("message"), *(fields.get(name) for name in ("error", "message", "detail")))
+    message = next(filter(None, map(as_str, texts)), f"the provider answered {status}")
     if dialect == ANTHROPIC:
-        event = (
-            fields
-            if fields.get("type") == "error"
-            else {"type": "error", "error": {"type": "api_error", "message": message}}
-        )
-        return named_event("error", event)
+        if fields.get("type") == "error":
+            return named_event("error", fields)
+        return named_event("error", {"type": "error", "error": {"type": "api_error", "message": message}})
     if dialect == GOOGLE:
         error = error or {"code": status, "message": message, "status": "UNKNOWN"}
     error = error or {"message": message, "type": "server_error", "param": None, "code": str(status)}
@@ -93,7 +91,7 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
     return b"data: " + compact({"error": error}) + b"\n\n"
 
 
-def http_answer(status: int, kind: str, body: bytes) -> bytes:
+def _http_answer(status: int, kind: str, body: bytes) -> bytes:
     head = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 

@@ -34,7 +34,7 @@ from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.project.attachments import AttachedFile, list_missing_files, read_attachments
-from ctxtui.services.project.instructions import NAMES, read_instructions
+from ctxtui.services.project.instructions import NAMES, find_top, read_instructions
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import Meter, count_project, loading_thresholds
 from ctxtui.tokens.models import ModelCard
@@ -56,14 +56,14 @@ class MessageContent(Struct, frozen=True):
 
 
 class ContextFiles:
-    """The context files of the chat in `cwd`. What reads or counts files is for a worker thread."""
+    """The context files of the chat in `cwd`. Methods that read or count files are for a worker thread."""
 
     def __init__(self, config: Config, cwd: Path) -> None:
         self._config = config
         self._settings = config.settings
         self._cwd = cwd
         self.counter: Counter | None = None
-        """Counts tokens; None before its first use."""
+        """Counts tokens; None until `meter` is used."""
         self.progress = ReadingProgress()
         self._chat_model: ChatModel | None = None
         self._memory_folder: MemoryFolder | None = None
@@ -114,7 +114,7 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read the files that the message `text` names, with `used` tokens in use.
+        """Read the files that the message `text` names, with `used` tokens in the context already.
 
         Raises `NotAttached`.
         """
@@ -179,23 +179,22 @@ class ContextFiles:
         return select(files, task, self.available_tokens(used) or project.tokens, limits, self.meter.text)
 
     def memory_paths(self, paths: Iterable[str]) -> set[str]:
-        """The `paths` that belong to memory, or have the name of instructions."""
+        """Those of `paths` (from the chat's folder) that are memory or instructions for agents."""
         root, folder = self._cwd.resolve(), self._folder
-        is_in_project = folder is not None and folder != root and folder.is_relative_to(root)
-        memory_prefix = f"{folder.relative_to(root).as_posix()}/" if is_in_project and folder is not None else None
-        instruction_paths = set(self._read_instructions())
+        memory = folder.relative_to(root) if folder is not None and root in folder.parents else None
+        from_top, instructions = root.relative_to(find_top(root)), self._read_instructions()
         return {
             path
             for path in paths
-            if path in instruction_paths
-            or PurePath(path).name in NAMES
-            or (memory_prefix is not None and path.startswith(memory_prefix))
+            if PurePath(path).name in NAMES
+            or (from_top / path).as_posix() in instructions
+            or (memory is not None and memory in PurePath(path).parents)
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
         """The memory for the message `text`.
 
-        None if the user has neither a memory folder nor instructions.
+        None without a configured memory folder and without instructions.
         """
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
@@ -211,14 +210,13 @@ class ContextFiles:
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
         # `binds`: a thinking block of such a model is refused once anything before it changed, as memory may.
-        # `stable`: the instructions come first and seldom change.
         return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions))
 
     def _read_instructions(self) -> dict[str, str]:
         return read_instructions(self._cwd) if self._settings.instructions else {}
 
     def _memory_marker(self) -> Mapping[str, Json] | None:
-        """The marker that has the provider cache up to memory; None if it takes none."""
+        """The member that asks the provider to cache up to memory; None if it takes none."""
         chat_model = self._chat_model
         if chat_model is None:
             return None
@@ -252,5 +250,5 @@ def _configured_folder(config: Config, cwd: Path) -> Path | None:
         return None
     place = (cwd / Path(os.path.expanduser(name))).resolve()
     if place.exists() and not place.is_dir():
-        raise BadConfig(f"memory must be a folder: {place} is none", place="memory", way_out="name a folder")
+        raise BadConfig(f"memory must be a folder: {place} is a file", place="memory", way_out="name a folder")
     return place

@@ -36,8 +36,8 @@ REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Return `chat_model` with its window.
 
-    It is the user's, the reported or listed one, the model table's, or an assumed one. Raises `BadConfig` if the user's
-    window is larger than the model's, or the user's ``answer_tokens`` leave no room.
+    It is the user's, else the server's, else the model table's, else, for a local server, an assumed one. Raises
+    `BadConfig` if the user's window is larger than the model's, or the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
     is_known = chat_model.window > 0 and chat_model.origin != ASSUMED_ORIGIN

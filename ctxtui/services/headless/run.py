@@ -100,7 +100,7 @@ class HeadlessRun:
     async def go(self) -> RunResult:
         """Run the task and return its result.
 
-        Raises `CtxtuiError` if it cannot begin: no model, no room.
+        Raises `CtxtuiError` if it cannot begin, for lack of a model or of room in its window, and what `tell` raises.
         """
         async with self:
             return await self.tell(self._options.task)
@@ -144,7 +144,7 @@ class HeadlessRun:
             self._raise_error()
 
     async def tell(self, message: str) -> RunResult:
-        """Send a message to the agent and wait until it rests; the result has the totals so far.
+        """Send a message to the agent; return the result so far when the turn has ended.
 
         Raises `BadConfig` if window and project leave no room, and errors of ``say`` and ``observe``.
         """

@@ -1,4 +1,4 @@
-"""Outlook before a long run: context growth, cost, compaction, and edits that make room."""
+"""Outlook for a long run: growth of the context, cost, compaction, and edits to make before it."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ def smallest_edits(
 ) -> Smallest | None:
     """Edits of the policy ``budget`` that make room for the turns of `outlook`.
 
-    They aim at `MIN_REMAINING_SHARE` of the `usable` tokens or more, even if the turns need more room, and are in
-    addition to the applied `edits`. None if none is needed, the growth is unknown, or the context is that small
-    already. Everything in `book` must be counted.
+    They leave the `usable` tokens less the growth of these turns, but not less than `MIN_REMAINING_SHARE` of `usable`.
+    They are in addition to the applied `edits`. None if none is needed, the growth is unknown, or the context is that
+    small already. Everything in `book` must be counted.
     """
     if outlook.after is None or outlook.after.mid <= usable:
         return None

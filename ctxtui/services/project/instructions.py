@@ -15,15 +15,20 @@ _MAX_DEPTH: Final = 5
 """Levels of files that other files name; those of the last name no further ones."""
 
 
+def find_top(cwd: Path) -> Path:
+    """The root of the repository that `cwd` is in, resolved; without one `cwd` itself."""
+    here = cwd.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path in the repository, else in `cwd`.
+    """Read the instructions that apply in `cwd`, by their paths from `find_top`.
 
     The root's come first, those of `cwd` last; without a repository only those of `cwd`. Each is followed by the files
     that it names with ``@`` and a path relative to its folder, unless these are private (`is_private`). Links, empty
     files, files above `_MAX_FILE_BYTES` and files outside of the repository are not read, nor is an equal text twice.
     """
-    here = cwd.resolve()
-    top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    here, top = cwd.resolve(), find_top(cwd)
     folders = [folder for folder in (here, *here.parents) if folder == top or top in folder.parents]
     texts: dict[str, str] = {}
     for folder in reversed(folders):

@@ -26,24 +26,25 @@ from ctxtui.store.store import Store
 
 T = TypeVar("T")
 
-_MAX_CALL_DIGITS: Final = 9
 STREAM: Final = "-"
 LAST: Final = "last"
 SHORTEST_PREFIX: Final = 4
-"""Characters of an id that suffice if they match only one."""
-
+"""Fewest characters that name an id, if only one begins with them."""
+_MAX_CALL_DIGITS: Final = 9
 _MAX_LISTED: Final = 8
 
 
 class Named(Struct, frozen=True):
     """The target of a name: a file in `path`, a stored id in `stored`, or standard input.
 
-    `others` are further recordings in the folder or database that was named, newest first.
+    - `others`: further recordings in the folder or database that was named, newest first.
+    - `trouble`: why ctxtui's database was skipped in the search for the newest session ("": it was not).
     """
 
     path: Path | None = None
     stored: str = ""
     others: tuple[Path, ...] = ()
+    trouble: str = ""
 
 
 class Newest(Struct, frozen=True):
@@ -77,7 +78,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     - ``DATABASE#ID``: a session in a database, also by the start of its id or its title; ``FOLDER#ID``: in a folder of
       bodies.
     - ``last``: the newest session of the directory `cwd`.
-    - An id or its first characters.
+    - An id, or its first characters (at least `SHORTEST_PREFIX`).
 
     Raises `NotFound`, `Several`, `NoContext`, `Unreadable`, and errors of ctxtui's own database.
     """
@@ -89,9 +90,9 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
         return Named(first, others=tuple(older))
     if os.path.lexists(path):
         return _name_in_database(path)
-    database, mark, session = str(path).rpartition(MARK)
-    if mark and is_database(Path(database)):
-        return Named(address_of(Path(database), find_session(Path(database), unquote(session)).id))
+    file, mark, session = str(path).rpartition(MARK)
+    if mark and is_database(Path(file)):
+        return Named(address_of(Path(file), find_session(Path(file), unquote(session)).id))
     if os.sep in name or split_address(path)[1]:
         return Named(path)
     if name == LAST:
@@ -104,22 +105,22 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
     """The newest session that ran in the directory `cwd` or its repository.
 
     It is a recording, or one that is only stored. Raises `NotFound`; if there is no recording, also errors of the
-    database.
+    database (else see `Named.trouble`).
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
-    here = find_newest(recordings, around)
+    here, stored, trouble = find_newest(recordings, around), None, ""
     try:
         stored = _newest_stored({recording.file for recording in recordings}, around, settings)
-    except CtxtuiError:
+    except CtxtuiError as error:
         if here is None:
             raise
-        stored = None  # opening the recording queries the database again and reports the error
+        trouble = str(error)
     if stored is not None and (here is None or (stored.when > here.mtime and not stored.is_empty)):
         return Newest(stored.id, stored.source, Named(stored=stored.id))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
-    return Newest(here.id, here.source, Named(here.path))
+    return Newest(here.id, here.source, Named(here.path, trouble=trouble))
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
@@ -139,8 +140,9 @@ def _name_in_database(path: Path) -> Named:
 
 def _match_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Named:
     lower_name = name.lower()
-    theirs = set(match_transcripts(recordings).values())
-    matches = [f for f in recordings if f.id.lower().startswith(lower_name) and f.file not in theirs]
+    # Of a transcript that ctxtui recorded too, the recording is named.
+    transcripts = set(match_transcripts(recordings).values())
+    matches = [f for f in recordings if f.id.lower().startswith(lower_name) and f.file not in transcripts]
     exact = [f for f in matches if f.id.lower() == lower_name]
     if len(exact) == 1:
         return Named(exact[0].path)
@@ -188,9 +190,10 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 
 
 def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
-    """Like `open_named`, with a file's first reading still to be taken (see `open_recording`).
+    """Like `open_named`, but a file is only opened: its first reading is returned.
 
-    A stored session is returned open for following.
+    It may raise `NoContext` (see `open_recording`); further recordings are not tried then. A stored session follows
+    its host.
     """
     if named.stored:
         # Imported here: most runs name a file.
@@ -203,9 +206,9 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The result for the first of `paths` that holds a context.
+    """The result for the first of `paths` for which `attempt` does not raise `NoContext`.
 
-    Raises the first `NoContext` if none does.
+    Raises the first `NoContext` if there is none.
     """
     first: CtxtuiError | None = None
     for path in paths:

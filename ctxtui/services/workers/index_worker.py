@@ -18,7 +18,7 @@ from ctxtui.services.worker import Worker
 
 _LOWEST_PRIORITY: Final = 19
 _CHECK_INTERVAL: Final = 300.0
-"""Seconds between checks for sessions to index."""
+"""Seconds from the end of a check for sessions to index to the next one."""
 
 
 class BackgroundIndexer:
@@ -30,15 +30,17 @@ class BackgroundIndexer:
         self._worker = Worker(IndexFiller, settings, cwd)
 
     def run(self) -> None:
-        """Index all sessions at rest, now and every few minutes, until an error or `close`.
+        """Index all sessions that are not live, now and every few minutes, until `close`.
 
-        Nothing is indexed without the setting `index` or a database.
+        Only with the setting `index` and if there is a database; ends if the child process does.
         """
         while not self._stop.is_set():
             if self._settings.index and database(self._settings.data_dir).exists():
                 try:
-                    self._worker.call(IndexFiller.fill)
-                except (ChildGone, CtxtuiError):
+                    # A database that is locked or full now may not be at the next check.
+                    with suppress(CtxtuiError):
+                        self._worker.call(IndexFiller.fill)
+                except ChildGone:
                     return
             self._stop.wait(_CHECK_INTERVAL)
 

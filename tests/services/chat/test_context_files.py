@@ -134,6 +134,20 @@ def test_only_what_has_to_do_with_the_message(tmp_path: Path) -> None:
     assert ContextFiles(settings(tmp_path, instructions=False), work).memory_for("x") is None
 
 
+def test_instructions_above_the_chats_folder_are_compared_by_their_places(tmp_path: Path) -> None:
+    work = desk(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "AGENTS.md").write_text("@top.md")
+    (work / "AGENTS.md").write_text("@rules.md")
+    for place in (tmp_path / "top.md", work / "rules.md", work / "top.md"):
+        place.write_text(str(place))
+    files = ContextFiles(settings(tmp_path, memory="mem"), work)
+    paths = ["AGENTS.md", "rules.md", "top.md", "mem/a.md", "memory.md"]
+    assert files.memory_paths(paths) == {"AGENTS.md", "rules.md", "mem/a.md"}
+    above = ContextFiles(settings(tmp_path, memory=str(tmp_path)), work)
+    assert above.memory_paths(["a.py"]) == set(), "a memory folder above the project"
+
+
 def test_instructions_bring_no_keys_and_nothing_from_outside_of_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,10 +111,12 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     done = await made.run(call("echo a"))
     assert done.text.startswith("exit code 0, 0.") and done.text.endswith(" s\na") and not done.is_error
     assert (await made.run(call("no-such-program"))).text == "there is no program no-such-program"
+    removed, _ = commands(tmp_path / "removed")
+    assert (await removed.run(call("echo a"))).text == f"there is no folder {tmp_path / 'removed'}"
     done = await made.run(call("sleep 60", timeout=1))
     assert done.is_error and ": timeout" in done.text
     done = await made.run(call("seq 20000"))
-    assert "`recall` reads all of it: output-1.1 to output-1.3" in done.text and done.text.endswith("20000")
+    assert "`recall` reads them: output-1.1 to output-1.3" in done.text and done.text.endswith("20000")
     assert "".join(made.outputs.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.outputs
     free, _ = commands(tmp_path, command_shell=True, command_unconfined=True)
     planned = await free.plan(call("echo a | wc -l"))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -17,7 +21,8 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.search import index
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
-from ctxtui.services.workers.index_worker import IndexFiller
+from ctxtui.services.workers import index_worker
+from ctxtui.services.workers.index_worker import BackgroundIndexer, IndexFiller
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -160,6 +165,31 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: SessionLibr
         hits, searcher = found(shelf, "needle")
         assert [(hit.summary.stored, hit.hits.place.call) for hit in hits] == [(id_, 1)]
         assert searcher.tally.indexed == (3 if fill else 0)
+
+
+def test_an_unusable_database_is_tried_again(
+    shelf: SessionLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_worker, "_CHECK_INTERVAL", 0.05)
+    Store.open(database("")).close()
+    with closing(sqlite3.connect(database(""))) as conn, conn:
+        (version,) = conn.execute("PRAGMA user_version").fetchone()
+        conn.execute("PRAGMA user_version = 9999")
+    indexer = BackgroundIndexer(Settings(live_seconds=1), tmp_path)
+    running = Thread(target=indexer.run)
+    running.start()
+    running.join(2.0)
+    assert running.is_alive()
+    with closing(sqlite3.connect(database(""))) as conn, conn:
+        conn.execute(f"PRAGMA user_version = {version}")
+    try:
+        until = time.monotonic() + 60
+        while index.list_unindexed(Settings(), sessions(shelf), live=True) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not index.list_unindexed(Settings(), sessions(shelf), live=True)
+    finally:
+        indexer.close()
+        running.join()
 
 
 def test_the_child_fills_what_rests_and_stops_where_it_was(shelf: SessionLibrary, tmp_path: Path) -> None:

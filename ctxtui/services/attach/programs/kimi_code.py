@@ -1,7 +1,7 @@
 """Routing of Kimi Code.
 
-A base URL in its ``config.toml`` counts more than a variable, and only its whole folder can be moved: it gets a folder
-of links to its own, in which that file is a copy with the relay's addresses.
+A base URL in its ``config.toml`` overrides variables, and no option names another file. If there is one, Kimi Code gets
+a folder of links to its own folder, with a copy of that file that has the relay's addresses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLES: Final = {
     "openai": "OPENAI_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
 }
-"""Variables of the providers whose base URL is in no file."""
+"""Variables with the base URLs of providers, by name; for those that have none in the file."""
 _replace: Final = replace_urls("base_url")
 
 
@@ -41,9 +41,9 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its providers and models, each once, by the first name.
+    """The base URLs of its providers and models by name, each once, by its first name.
 
-    A model's may get ``-model``.
+    A name that is taken gets ``-model``.
     """
     try:
         text = (_home(env) / _CONFIG).read_text(encoding="utf-8")
@@ -53,22 +53,24 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
     for name, table in _tables(text):
         url = table.get("base_url") if isinstance(table, dict) else None
         if isinstance(url, str) and url.startswith(("http://", "https://")) and url not in urls.values():
-            urls[name if name not in urls else f"{name}-model"] = url
+            while name in urls:
+                name = f"{name}-model"
+            urls[name] = url
     return urls
 
 
 def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-    variables = {variable: urls[name] for name, variable in _VARIABLES.items() if name in urls}
     configured = _configured_urls(env, cwd)
+    variables = {v: urls[name] for name, v in _VARIABLES.items() if name in urls and name not in configured}
     own_urls = {url: urls[name] + "/" * url.endswith("/") for name, url in configured.items() if name in urls}
     if not own_urls:
         return Started(list(arguments), variables)
     home = _home(env)
-    # Its sessions must go to the user's own folder from the first one on.
+    # The link must exist before its first session, which would else stay in the copy until the end.
     (home / "sessions").mkdir(exist_ok=True)
     text = (home / _CONFIG).read_text(encoding="utf-8")
-    back = {routed: url for url, routed in own_urls.items()}
-    folder, end = link_folder(home, _CONFIG, _replace(text, own_urls), lambda changed: _replace(changed, back))
+    original_urls = {routed: url for url, routed in own_urls.items()}
+    folder, end = link_folder(home, _CONFIG, _replace(text, own_urls), lambda changed: _replace(changed, original_urls))
     return Started(list(arguments), {**variables, _HOME_VARIABLE: str(folder)}, end)
 
 
