@@ -350,6 +350,14 @@ class ContextEdits:
             self.answers.staged(staged, before, overlay, self.changed, left, why)
         return [] if refused else staged
 
+    def stage_text(self, edit: Edit) -> Sequence[Edit]:
+        """Like `stage`, for a text that was written for `edit`: a refused one is copied, which the message says."""
+        staged = self.stage([edit]) if self.check_ready() else ()
+        if not staged:
+            self._access.copy(str(edit.params["text"]))
+            self._prompt.show_message([*self._prompt.edit.hint, Span("; the text is copied")])
+        return staged
+
     def take_back(self, edits: Sequence[Edit]) -> None:
         """Take back these edits, staged or applied, as one action."""
         overlay = self.overlay

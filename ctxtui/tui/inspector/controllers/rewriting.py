@@ -71,11 +71,11 @@ class RewritingController(EditController):
             if not edit.spec.replaces_blocks:
                 # A summary replaces another of the same blocks, but notes add up.
                 self.edits.overlay.revert([edit.id])
-            self.edits.stage([reworded])
+            self.edits.stage_text(reworded)
 
     def _replace_text(self, context: Context, at: int, text: str) -> None:
         if self.edits.overlay is not None:
-            self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
+            self.edits.stage_text(edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text))
 
     def _edit_externally(self, text: str) -> str | None:
         """Return `text` as edited in $EDITOR, or None.

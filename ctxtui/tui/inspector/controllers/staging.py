@@ -124,7 +124,7 @@ class StagingController(EditController):
     def _insert_note(self, text: str) -> None:
         scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
         if scene is not None and at is not None and text.strip():
-            self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
+            self.edits.stage_text(edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip()))
 
     def put_in_copied(self) -> None:
         scene, area, copied = self.panels.scene, self.edits.staging_area, self.access.copied_blocks

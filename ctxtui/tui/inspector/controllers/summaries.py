@@ -232,13 +232,15 @@ class SummariesController(EditController):
             return
         fields = {**job.edit.params, "text": summary.text, "by": summary.model}
         edit = edits.make("summarize", job.edit.targets, fields)
-        if job.thread == self.state.thread:
-            for staged_edit in self.edits.stage([edit]):
-                self.state.to_inserted(staged_edit.id)
-        elif self.edits.staging_area is not None:
+        area = self.edits.staging_area
+        if area is not None and job.thread != self.state.thread:
             # The user has moved to another thread.
-            self.edits.staging_area.overlay(job.thread).stage_all([edit])
+            area.overlay(job.thread).stage_all([edit])
             self.edits.changed()
+        elif staged := self.edits.stage_text(edit):
+            self.state.to_inserted(staged[0].id)
+        else:
+            return
         used = (
             f", {numbers.tokens(summary.usage.input)} in, {summary.usage.output:,} out"
             if summary.usage is not None

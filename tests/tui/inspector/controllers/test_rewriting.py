@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from ctxtui.core.edit import Edit
+from ctxtui.core.edit import Edit, make
 from ctxtui.core.session import Session
 from ctxtui.curation.manual_edits import NO_JSON
 from ctxtui.services.external_editor import NoEditor
@@ -76,6 +76,20 @@ async def test_a_text_is_edited_in_place_and_staged() -> None:
         await pilot.press("escape")
         await pilot.press("u")
         assert not staged(screen)
+
+
+async def test_a_text_that_is_refused_is_copied() -> None:
+    async with opened(session()) as (screen, pilot):
+        await summarized(screen, pilot)
+        to_summary(screen)
+        await do(pilot, "EditInPlace")
+        here, before = await editor(pilot), staged(screen)
+        at(screen, "line of code")
+        screen.edits.stage([make("pin", before[0].targets[2:3])])
+        here.area.text = "long work"
+        await pilot.press("ctrl+s")
+        assert [edit.kind for edit in staged(screen)] == ["summarize", "pin"]
+        assert "the text is copied" in text(screen) and pilot.app.clipboard == "long work"
 
 
 async def test_escapes_are_never_drawn_and_are_kept() -> None:

@@ -50,6 +50,21 @@ async def test_it_is_asked_before_anything_leaves_and_staged_when_it_is_there() 
         assert screen.panels.staging is not None and screen.panels.staging.inserted
 
 
+async def test_a_summary_that_is_refused_is_copied() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        at(screen, "line of code")
+        await pilot.press("p")
+        await asked(screen, pilot, "offline:offline")
+        await until(pilot, lambda: "send" in question(screen))
+        await pilot.press("y")
+        await until(pilot, lambda: "the text is copied" in said(screen))
+        assert "✗" in said(screen) and "wrote it" not in said(screen)
+        assert "no model" in pilot.app.clipboard
+        overlay = screen.edits.overlay
+        assert overlay is not None and [edit.kind for edit in overlay.staged] == ["pin"]
+
+
 async def test_no_means_no() -> None:
     async with opened(session()) as (screen, pilot):
         await asked(screen, pilot, "offline:offline")
