@@ -264,8 +264,10 @@ async def test_a_held_request_waits_until_a_staged_summary_is_read(tmp_path: Pat
         await say(screen, pilot, "two", wait=False)
         await until(pilot, lambda: "apply 1 edit and send" in shown(screen) and screen.prompt.is_ready)
         await pilot.press("a")
-        await until(pilot, lambda: "Read the summary before you apply it" in shown(screen))
-        await pilot.press("escape", "a")
+        await until(
+            pilot, lambda: "Read the summary before you apply it" in shown(screen) and not screen.line.is_asking
+        )
+        await pilot.press("a")
         await until(pilot, lambda: not screen.edits.overlay.staged)  # type: ignore[union-attr]
         await pilot.press("ctrl+o")
         await until(pilot, lambda: not screen.state.is_running and len(server.bodies) == 2)

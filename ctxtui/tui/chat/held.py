@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ctxtui.agent import events
 from ctxtui.core.session import MAIN
 from ctxtui.tui.chat.prompt import PAUSE_SECONDS, TalkController
@@ -75,23 +77,25 @@ class HeldController(ChatController):
         return len(self._edits.overlay.ready) if self._edits.overlay is not None else 0
 
     def _explain_later(self) -> None:
-        self.access.soon(self._explain)
+        message = "held: edit it in the panes (d drop, t truncate, s summarize, a apply)"
+        self.access.soon(partial(self._show_in_panes, [Span("‖ ", "warn"), Span(message, "dim")]))
 
-    def _explain(self) -> None:
+    def _show_in_panes(self, message: Spans) -> None:
+        """Show a message about the held request, unless the user types; close an empty prompt."""
         if not self.state.is_held:
             return
         if self._talk.is_talking and not self.prompt.edit.buffer.size:
             # The prompt would take the editing keys.
             self.prompt.cancel()
         if not self.prompt.is_asking:
-            message = "held: edit it in the panes (d drop, t truncate, s summarize, a apply)"
-            self.show_message([Span("‖ ", "warn"), Span(message, "dim")])
+            self.show_message(message)
 
     def _answered(self, key: str) -> None:
         if key == "a":
             self._log.apply()
             if self._ready_count():
-                # The edits were refused, or a summary must be read first; the line says so.
+                # The edits were refused, or a summary must be read first: the message names keys of the panes.
+                self.access.soon(partial(self._show_in_panes, self.prompt.edit.hint))
                 return
         if key == "x":
             self.host.feed(events.Interrupted())
