@@ -191,13 +191,19 @@ def write_files(tmp_path: Path, *, memory: bool = False) -> None:
     (work / "app.py").write_text("def f():\n    return 1\n")
 
 
-async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -> None:
+@asynccontextmanager
+async def offline_chat(tmp_path: Path) -> AsyncIterator[EditedChat]:
     write_files(tmp_path)
     clock = SetClock()
     async with (
         serving(Server(Provider(clock=clock))) as running,
         opened(tmp_path, running, clock, Asked("anthropic", "offline")) as chat,
     ):
+        yield chat
+
+
+async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -> None:
+    async with offline_chat(tmp_path) as chat:
         pilot, screen, overlay = chat.pilot, chat.screen, chat.overlay
         await chat.say("read the file app.py")
         await chat.say("list the files")
@@ -228,12 +234,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
 
 
 async def test_the_edits_of_the_main_thread_are_sent_while_a_sub_agent_is_shown(tmp_path: Path) -> None:
-    write_files(tmp_path)
-    clock = SetClock()
-    async with (
-        serving(Server(Provider(clock=clock))) as running,
-        opened(tmp_path, running, clock, Asked("anthropic", "offline")) as chat,
-    ):
+    async with offline_chat(tmp_path) as chat:
         await chat.say("read the file app.py")
         chat.go(chat.rows(CALL)[0])
         await chat.pilot.press("d", "a")

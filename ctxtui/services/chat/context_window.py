@@ -37,7 +37,8 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Return `chat_model` with its window.
 
     It is the user's, else the server's, else the model table's, else, for a local server, an assumed one. Raises
-    `BadConfig` if the user's window is larger than the model's, or ``answer_tokens`` leave no room; its default is cut.
+    `BadConfig` if the user's window is larger than the model's, or, without one, if ``answer_tokens`` leave no room in
+    the model's. (Their default is cut.)
     """
     settings = config.settings
     is_known = chat_model.window > 0 and chat_model.origin != ASSUMED_ORIGIN

@@ -34,6 +34,7 @@ class SessionQuestions:
         self._actions = actions
         self._done = done
         self.line = PromptLine(prompt, self._opened, self._closed)
+        self._waiting_notice: Spans = ()
 
     @property
     def is_asking(self) -> bool:
@@ -84,9 +85,15 @@ class SessionQuestions:
         self._prompt.display = False
         if had_focus:
             self._after.focus()
+        if self._waiting_notice:
+            self.show_notice(self._waiting_notice)
+            self._waiting_notice = ()
 
     def show_notice(self, spans: Spans) -> None:
-        """Show a notice on the prompt line until the next key."""
+        """Show a notice on the prompt line until the next key; it waits for an open question."""
+        if self.is_asking:
+            self._waiting_notice = spans
+            return
         self._prompt.show([Span(" "), *spans])
         self._prompt.display = True
 

@@ -24,7 +24,6 @@ from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases
 from ctxtui.views.lists.phases import GrownPhase
 from ctxtui.views.text import safe_text
-from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -38,10 +37,11 @@ _LIST_LINES: Final = 5
 
 
 class GrowthFigures(Struct, frozen=True):
-    """Chart and phases, from the figures known so far."""
+    """Chart and phases, from the figures known so far; `error` is why the phases cannot be found, or ""."""
 
     chart: StackedChart
     phases: Sequence[GrownPhase]
+    error: str = ""
 
 
 class NamePhaseHere(Command):
@@ -185,15 +185,16 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
             self._arrange()
 
     def load(self) -> Sequence[GrownPhase]:
-        """Return the phases by the configured rule, and keep the chart. Raises `BadPattern`."""
+        """Return the phases by the configured rule, and keep the chart."""
         self._figures = self._make()
         return self._figures.phases
 
     def show(self, rows: Sequence[GrownPhase]) -> None:
+        super().show(rows)
         if self._figures is not None:
             self._chart.chart = self._figures.chart
             self._chart.redraw()
-        super().show(rows)
+            self.pane.fail(self._figures.error)
         self._add_phases()
 
     def is_final(self, rows: Sequence[GrownPhase]) -> bool:
@@ -217,11 +218,6 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
             return {ROW: stacked_chart.explain_scale(chart)} if chart is not None else {}
         report = self._sentences.report
         return {ROW: views.explain_growth(report.growth)} if report is not None else {}
-
-    def fail(self, error: str) -> None:
-        """Show why the phases of the configured rule cannot be found."""
-        self.pane.title_spans = failed(f"setting phases: {error}")
-        self.pane.show((), self.table(()), cursor=0)
 
     def choose(self, row: GrownPhase) -> int:
         return row.phase.first

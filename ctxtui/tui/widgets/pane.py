@@ -15,9 +15,9 @@ from ctxtui.tui.widgets.rows import ScrolledRows
 class Pane(ScrolledRows, can_focus=True):
     """A list with a cursor.
 
-    Posts `Moved` when the cursor changes row and `Chosen` when a row is opened. A row draws the cursor mark itself
-    (`index == self.cursor`); its ground shows only while the pane has the focus. A cursor move within the view repaints
-    two rows.
+    Posts `Moved` when the cursor moves to another row, except by `reload`, and `Chosen` when a row is opened. A row
+    draws the cursor mark itself (`index == self.cursor`); its background shows only while the pane has the focus. A
+    move of the cursor without scrolling repaints two rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,7 +115,7 @@ class Pane(ScrolledRows, can_focus=True):
         return self.cursor
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor; a row taller than the view is first scrolled line by line."""
+        """Move the cursor; a row partly out of view is first scrolled line by line."""
         step = 1 if rows > 0 else -1
         for _ in range(abs(rows)):
             height = self.viewport.heights.height(self.cursor)

@@ -348,6 +348,21 @@ async def _shown(app: HomeApp) -> str:
         return text(app)
 
 
+async def test_a_result_waits_until_the_open_question_is_closed() -> None:
+    app = HomeApp(a_few())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await all_read(pilot, app)
+        await do(pilot, "Rename")
+        await pilot.press("space", *"two")
+        app.home.show_message([Span("done meanwhile")])
+        await pilot.press("x")
+        assert "title › alpha twox" in await until(pilot, app, "twox")
+        await pilot.press("escape")
+        await until(pilot, app, "done meanwhile")
+        await pilot.press("down")
+        await until(pilot, app, "done meanwhile", present=False)
+
+
 async def test_rename_is_asked_on_the_prompt_line() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from random import Random
 from typing import TypeVar
 
@@ -52,6 +53,18 @@ def source(session: Session) -> WithFindings:
     return made
 
 
+@asynccontextmanager
+async def advised(
+    session: Session, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[InspectorScreen, Pilot[None]]]:
+    """The inspector with a session whose findings are known."""
+    async with app_of(source(session)).run_test(size=size) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await settled(screen, pilot)
+        yield screen, pilot
+
+
 def results() -> Session:
     """Results that no answer quotes: policies have much to do."""
     story = Story(hidden_tokens=0)
@@ -94,10 +107,7 @@ async def stage(shown: AdviceScreen, pilot: Pilot[None], at: int) -> None:
 
 
 async def test_findings_and_policies_stand_in_two_groups_and_none_twice() -> None:
-    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted()) as (screen, pilot):
         shown = await listed(screen, pilot)
         rows = shown.rows
         assert any(row.finding for row in rows) and any(row.advice for row in rows)
@@ -114,10 +124,7 @@ async def test_findings_and_policies_stand_in_two_groups_and_none_twice() -> Non
 
 @pytest.mark.parametrize("staged", [False, True])
 async def test_what_is_safe_loses_no_text_and_the_line_above_the_panes_names_nothing_else(staged: bool) -> None:
-    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted()) as (screen, pilot):
         if staged:  # the blocks that others are compared with are gone then
             await pilot.press("W", "d", "down", "d", "escape")
             await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))
@@ -140,10 +147,7 @@ async def test_what_is_safe_loses_no_text_and_the_line_above_the_panes_names_not
 
 @pytest.mark.parametrize("size", few([(80, 24), (120, 40), (200, 60)]))
 async def test_enter_shows_what_would_go_then_stages_it_and_one_undo_takes_it_back(size: tuple[int, int]) -> None:
-    async with app_of(source(planted())).run_test(size=size) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted(), size) as (screen, pilot):
         shown = await listed(screen, pilot)
         at = next(n for n, row in enumerate(shown.rows) if row.finding is not None and row.finding.finding.edits)
         shown.pane.move_to(at)
@@ -192,10 +196,7 @@ async def test_what_is_staged_costs_and_frees_what_was_said() -> None:
 
 
 async def test_all_that_is_safe_is_staged_together() -> None:
-    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted()) as (screen, pilot):
         shown = await listed(screen, pilot)
         safe = [edit for row in shown.rows if row.is_safe and row.what.tag is not None for edit in row.edits]
         assert safe
@@ -209,10 +210,7 @@ async def test_all_that_is_safe_is_staged_together() -> None:
 
 
 async def test_its_command_line_is_copied() -> None:
-    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted()) as (screen, pilot):
         shown = await listed(screen, pilot)
         shown.pane.move_to(next(n for n, one in enumerate(shown.rows) if one.finding and one.finding.finding.policy))
         await pilot.pause()
@@ -236,10 +234,7 @@ async def test_its_command_line_is_copied() -> None:
 
 
 async def test_without_edits_neither_key_offers_to_stage_them() -> None:
-    async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted()) as (screen, pilot):
         shown = await listed(screen, pilot)
         found_ = next(row.finding for row in shown.rows if row.finding is not None)
         by_hand = replace(found_.finding, edits=(), policy="", by_hand="shorten the prompt yourself")
@@ -253,10 +248,7 @@ async def test_without_edits_neither_key_offers_to_stage_them() -> None:
 
 async def test_it_is_told_to_its_end_where_the_list_leaves_room() -> None:
     """Its last line is the command, which is of no use by half."""
-    async with app_of(source(planted())).run_test(size=(80, 40)) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(planted(), (80, 40)) as (screen, pilot):
         shown = await listed(screen, pilot)
         await until(pilot, lambda: shown.pane.size.height == shown.pane.body_top + shown.pane.lines)
         assert len(shown.rows) > 2
@@ -319,12 +311,7 @@ async def test_a_search_that_nobody_waits_for_ends() -> None:
 
 
 async def test_breakpoints_that_are_staged_are_not_staged_again() -> None:
-    async with app_of(source(grown(long_run(6, turns=4), "anthropic", Random(6), wire=False))).run_test(
-        size=(120, 40)
-    ) as pilot:
-        screen = pilot.app.screen
-        assert isinstance(screen, InspectorScreen)
-        await settled(screen, pilot)
+    async with advised(grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)) as (screen, pilot):
 
         async def staged_once_more() -> None:
             shown = await listed(screen, pilot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -75,6 +76,16 @@ async def test_where_it_cannot_be_worked_out_the_rest_still_stands() -> None:
         await opened(source, pilot)
         await until(pilot, lambda: "▲ the process that measures growth ended" in seen(pilot))
         assert "phases" in seen(pilot)
+
+
+async def test_a_wrong_phase_rule_is_named_and_the_chart_still_stands() -> None:
+    source = WithGrowth(rounds(6))
+    source.settings = replace(source.settings, phases="(")
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = await opened(source, pilot)
+        await until(pilot, lambda: "▲ setting phases: phase rule '(': not a regular expression" in seen(pilot))
+        assert screen._chart.chart is not None and len(screen._chart.chart.parts) == 6
+        assert "No call is recorded" not in seen(pilot)
 
 
 async def test_in_a_small_terminal_a_key_shows_every_sentence() -> None:

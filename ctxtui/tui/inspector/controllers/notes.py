@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.content import notes
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.call import Call
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import BadPattern, CtxtuiError
 from ctxtui.core.note import Note
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import BLOCK, NOTES, QUESTION
@@ -238,7 +238,7 @@ class NotesController(Controller):
         return self.state.report(replace(GROWTH, about=self.state.thread))
 
     def _growth_figures(self) -> GrowthFigures:
-        """Return chart and phases; runs in a worker. Raises `BadPattern`."""
+        """Return chart and phases; runs in a worker."""
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.growth import call_sizes, grown_parts_in
         from ctxtui.analysis.growth.phases import build_phases
@@ -260,13 +260,15 @@ class NotesController(Controller):
             return call_row(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         sizes = call_sizes(book, calls)
-        rows = build_phases(
-            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost
-        )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [call_growth.number - 1 for call_growth in sizes if call_growth.broken]
         chart = StackedChart([call_growth.parts for call_growth in sizes], window, self.state.index, cuts)
+        try:
+            starts = find_phases(study.session, calls, self.state.source.settings.phases, self._notes)
+        except BadPattern as error:
+            return GrowthFigures(chart, (), f"setting phases: {error}")
+        rows = build_phases(calls, starts, tokens, cost)
         return GrowthFigures(chart, combine(rows, [grown_parts_in(sizes, row) for row in rows]))
 
 
