@@ -458,9 +458,9 @@ def summarize(
 ) -> str:
     """Summarize the blocks at `positions` in at most `limit` tokens.
 
-    "" if there is nothing to say, or if no line fits beside the head line. `count` gives the tokens of a block.
-    `stretch_name` names the blocks in the head line (``turns 3-6``). `keep` are texts that later blocks quote:
-    identifiers among them are added if there is room and no other line has them.
+    `count` gives the tokens of a block. `stretch_name` names the blocks in the head line (``turns 3-6``). `keep` are
+    texts that later blocks quote: the first identifiers among them are added if there is room, but for those in a line
+    of a higher rank. "" if there is nothing to say, or if no other line fits below the head line.
     """
 
     def tokens(text: str) -> int:

@@ -81,10 +81,14 @@ def _parse_number(name: str, value: Json) -> float | int:
 
 
 class Faults:
-    """The armed faults. A request gets the first one that applies. Reproducible by seed."""
+    """The armed faults. A request gets the first one that applies.
 
-    def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
-        self.arm(faults, seed)
+    Equal seeds give the same random faults, None gives others each time.
+    """
+
+    def __init__(self, faults: Iterable[Fault] = (), seed: int | None = 0) -> None:
+        self._random = Random(seed)
+        self.arm(faults)
 
     def arm(self, faults: Iterable[Fault], seed: int | None = None) -> None:
         """Replace all faults, and restart the random numbers if `seed` is given."""

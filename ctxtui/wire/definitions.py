@@ -36,7 +36,7 @@ def parse_definition(value: Json) -> Definition | None:
     if schema is None and value.get("type") not in (None, "function"):
         return None
     if "type" not in value and isinstance(schema, dict) and str(schema.get("type")).isupper():
-        schema = _lower_types(schema)
+        schema = lower_types(schema)
     description = inner.get("description")
     strict = inner.get("strict")
     return Definition(
@@ -47,14 +47,14 @@ def parse_definition(value: Json) -> Definition | None:
     )
 
 
-def _lower_types(schema: Json) -> Json:
+def lower_types(schema: Json) -> Json:
     """Rewrite a schema of Google's, which spells types in capitals, as JSON schema."""
     if isinstance(schema, list):
-        return [_lower_types(item) for item in schema]
+        return [lower_types(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
+        key: value.lower() if key == "type" and isinstance(value, str) else lower_types(value)
         for key, value in schema.items()
     }
 
@@ -74,7 +74,7 @@ def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
     """Convert a tool to dialect `target`; None, noted in `losses`, if that cannot express it."""
     target = CHAT if target == OLLAMA else target
     value = value if target == RESPONSES else unwrap_tool(value)
-    if tool_dialect(value) == target:
+    if tool_dialect(value) == target and (target != RESPONSES or "type" in value):
         return value
     definition = parse_definition(value)
     if definition is None:

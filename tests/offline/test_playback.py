@@ -147,3 +147,12 @@ def test_an_answer_that_was_cut_ends_as_cut_again(reason: str) -> None:
     answered = DIALECTS["anthropic"].decode_response({"content": [{"type": "text", "text": "I be"}]}).items
     answer = Playback([(request.items, answered, reason)]).answer(request)
     assert answer is not None and answer.ended == LENGTH
+
+
+def test_ids_of_two_runs(tmp_path: Path) -> None:
+    ids = []
+    for options in [(), (), ("--seed", "7"), ("--seed", "7")]:
+        with command(tmp_path, *options) as (told, _), anthropic.Anthropic(api_key="x", base_url=told["url"]) as client:
+            hello: Any = [{"role": "user", "content": "hello"}]
+            ids.append(client.messages.create(model="offline", max_tokens=99, messages=hello).id)
+    assert ids[0] != ids[1] and ids[2] == ids[3]

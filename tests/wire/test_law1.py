@@ -15,6 +15,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
+from ctxtui.wire.codec.style import detect
 from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
 from tests.wire.hostile import BODIES, spelled
@@ -87,3 +88,9 @@ def test_any_bytes_either_come_back_or_are_malformed(junk: bytes) -> None:
         except Malformed:
             continue
         assert found == body
+
+
+def test_the_case_of_escapes_is_detected_the_same_in_every_process() -> None:
+    """It depended on the order of a set of strings, which differs between processes."""
+    spellings = [f'["{first}{second}"]' for first in ("\\u00e9", "\\u001b") for second in ("\\u00E9", "\\u001B")]
+    assert [detect(text, 0).upper for text in spellings] == [True] * 4

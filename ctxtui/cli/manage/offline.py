@@ -64,7 +64,7 @@ KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
     help="Output tokens per second (0: no limit).",
 )
 @click.option("--rpm", type=click.IntRange(1, 1_000_000), metavar="N", help="Refuse more than N requests per minute.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of ids and random faults.")
+@click.option("--seed", type=int, help="Seed of ids and random faults (default: a new one each time).")
 @click.option(
     "--log",
     "folder",
@@ -90,7 +90,7 @@ def offline(
     faults: tuple[str, ...],
     pace: float,
     rpm: int | None,
-    seed: int,
+    seed: int | None,
     folder: Path | None,
     no_websocket: bool,
     strict_models: bool,

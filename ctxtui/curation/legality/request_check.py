@@ -60,7 +60,7 @@ def encode_outgoing(
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_moved_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
-        body, lost = build_body(dialect, applied.sent, model=model)
+        body, lost = build_body(dialect, applied.sent, model=model, recorded=skeleton)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _without_tool_choice(
         _with_breakpoint_edits(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect

@@ -70,7 +70,7 @@ _BY_KIND: Final = {
 
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
-    """The greatest risk among `edits`; an unknown kind counts as the greatest."""
+    """The greatest risk among `edits`; an unknown kind counts as a removal."""
     return max((risk_of_one(context, edit) for edit in edits), default=Risk.NOTHING)
 
 
@@ -101,7 +101,7 @@ def risk_of_one(context: Context, edit: Edit) -> Risk:
         return risk
     positions = (position for target in edit.targets if (position := context.find(target)) is not None)
     if edit.kind == DEDUPLICATE:
-        # An outdated result's text occurs nowhere else.
+        # The text of an outdated result may occur nowhere else.
         return Risk.NOTHING if all(context.is_duplicate(position) for position in positions) else Risk.PARTS
     if all(context.items[position].place.section == "tools" for position in positions):
         # Removing a definition removes nothing of the conversation.

@@ -17,7 +17,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a character, which UTF-8 cannot hold."""
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
 _PLUS: Final = re.compile(r"(?<![eE])\+")
-"""A plus sign outside of an exponent. Libraries escape it (.NET), and numbers hold it."""
+"""A plus sign that is not after an ``e``: .NET escapes it in strings, and a number's exponent (``1e+5``) may hold it.
+
+One after an ``e`` in a string is missed: the caller then keeps the text itself.
+"""
 _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
 """Characters that occur outside of strings, so that no style may escape them everywhere."""
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
@@ -123,7 +126,8 @@ def _write_leaf(value: Json, ascii_: bool) -> str:
 def detect(text: str, at: int, depth: int = 0) -> Style:
     """Guess the style of the container at character `at` of `text`, `depth` steps in.
 
-    By its first white space and all escapes of `text`; the caller checks that the style reproduces the text.
+    By the white space around its first item and all escapes of `text`. The caller checks that the style reproduces the
+    text.
     """
     comma, colon, newline, indent = _detect_layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
@@ -131,7 +135,7 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
     escapes = set(_ESCAPE.findall(text))
     codes = {int(e[1:], 16): e[1:] for e in escapes if len(e) == 5}
     ascii_ = text.isascii() and any(code >= 0x80 for code in codes)
-    upper = any(digits != digits.lower() for digits in codes.values())
+    upper = any(escape != escape.lower() for escape in escapes if len(escape) == 5)
     swaps = [("/", "\\/")] if "/" in escapes else []
     for code, digits in sorted(codes.items()):
         if not (0xD800 <= code < 0xE000 or (ascii_ and code > 0x7E)):

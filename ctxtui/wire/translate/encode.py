@@ -11,7 +11,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.frame import BOM
-from ctxtui.wire.definitions import convert_tool
+from ctxtui.wire.definitions import convert_tool, parse_definition
 from ctxtui.wire.google_parts import join_tool
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
@@ -19,6 +19,7 @@ from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.translate.pairing import NO_CALL, pair_calls, without_calls
+from ctxtui.wire.translate.parameters import translate_parameters
 from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, detect_dialect, to_part, to_turns
 
 _Write = Callable[[Sequence[TurnPart], Sequence[Turn], bool, Losses], dict[str, Json]]
@@ -35,7 +36,12 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 
 
 def build_body(
-    dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
+    dialect: str,
+    items: Sequence[Item],
+    *,
+    model: str,
+    params: Mapping[str, Json] | None = None,
+    recorded: Skeleton | None = None,
 ) -> tuple[bytes, list[str]]:
     """Build a request body in `dialect` from `items` of any dialect.
 
@@ -45,13 +51,12 @@ def build_body(
     - Tool results directly follow their calls.
     - Left out are calls and results without counterpart, content that was not recorded and unreadable records.
 
-    `params` are further top-level members. Raises `KeyError` for an unknown dialect.
+    `params` are further top-level members. Those of the request in another dialect that the items are from, whose
+    skeleton is `recorded`, are translated. Raises `KeyError` for an unknown dialect.
     """
     losses = Losses()
-    return _build_fresh(dialect, items, model, params or {}, losses), losses.lines()
-
-
-def _build_fresh(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+    if recorded is not None:
+        _note_markers(items, recorded, losses)
     write = _WRITERS[dialect]
     usable = [item for item in items if not _is_missing(item, losses)]
     same = detect_dialect(usable) == dialect
@@ -68,11 +73,17 @@ def _build_fresh(dialect: str, items: Iterable[Item], model: str, params: Mappin
     if not same:
         _note_details(usable, losses)
     model_name = f"models/{model}" if dialect == GOOGLE else model
-    body: dict[str, Json] = {"model": model_name, **DEFAULTS.get(dialect, {}), **params}
     tools = [tool for tool in tools if tool is not None]
+    settings = _translate_settings(recorded, dialect, tools, losses) if recorded is not None else {}
+    body: dict[str, Json] = {"model": model_name, **DEFAULTS.get(dialect, {}), **settings, **(params or {})}
     if tools:
         body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else tools
-    return canonical.dumps({**body, **conversation})
+    return canonical.dumps({**body, **conversation}), losses.lines()
+
+
+def _translate_settings(recorded: Skeleton, dialect: str, tools: Sequence[Json], losses: Losses) -> dict[str, Json]:
+    names = [definition.name for tool in tools if (definition := parse_definition(tool)) is not None]
+    return translate_parameters(Request((), recorded).params, recorded.dialect, dialect, names, losses)
 
 
 def _is_googles_tool(tool: Json) -> bool:
@@ -124,10 +135,7 @@ def export_request(
         with malformed_on_mismatch():
             canonical.loads(body.decode("utf-8", "replace").removeprefix(BOM))
         return body, []
-    losses = Losses()
-    if skeleton is not None:
-        _note_markers(items, skeleton, losses)
-    return _build_fresh(dialect, items, model, {}, losses), losses.lines()
+    return build_body(dialect, items, model=model, recorded=skeleton)
 
 
 # Members that a fresh body has no place for, though it writes their block: reported as losses
