@@ -36,7 +36,10 @@ MAX_GATHERED: Final = 4096
 _RETRY_S: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
 HEARTBEAT_S: Final = 10.0
-"""Seconds between two heartbeats of the host."""
+"""Seconds after which the host's heartbeat is written again: with the next work, or alone if there is none for as long.
+
+A heartbeat that fails is due again after as long. See `host_process.MAX_SILENCE_S`.
+"""
 
 
 class SessionBegun(NamedTuple):
@@ -188,12 +191,14 @@ class Writer:
         self._end()
 
     def _write_due_heartbeat(self) -> None:
-        if self._conn is None or not self.id:
+        """Keep the lease of a host that writes nothing; after a failure with a new connection."""
+        if not self.id:
             return
         try:
-            with writing(self._conn):
-                self._write_heartbeat(self._conn)
-        except (sqlite3.Error, OSError):
+            conn = self._connect()
+            with writing(conn):
+                self._write_heartbeat(conn)
+        except (sqlite3.Error, OSError, CtxtuiError):
             # Nothing is unrecorded, as nothing waits to be written: the next write reports the error.
             self._disconnect()
 
@@ -202,14 +207,18 @@ class Writer:
         self._beaten = time.monotonic()
 
     def _end(self) -> None:
-        """Remove the lease after the last commit."""
+        """Remove the lease after the last commit or attempt.
+
+        If that is impossible, other processes see a host of the session until this process ends.
+        """
         end_hosting(self.host)
         try:
-            if self._conn is not None:
-                with writing(self._conn):
-                    leases.remove_lease(self._conn, self.host)
-        except sqlite3.Error:
-            pass  # harmless: this process has unregistered the host, and will end
+            if self._last and self.path.exists():
+                conn = self._connect()
+                with writing(conn):
+                    leases.remove_lease(conn, self.host)
+        except (sqlite3.Error, OSError, CtxtuiError):
+            pass  # the reason is in `trouble`, if anything else was to be written
         self._disconnect()
 
     def _wait_or_give_up(self) -> bool:
@@ -240,9 +249,7 @@ class Writer:
 
     def _write(self, many: int) -> None:
         """Write the first `many` items in one transaction, but the rows of a new session before."""
-        if self._conn is None:
-            self._conn = self._open(self.path)
-        conn = self._conn
+        conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))
         for work in batch:
@@ -271,6 +278,11 @@ class Writer:
                 leases.write_heartbeat(conn, work.session.about.id, self.host)
             now, begun = time.time(), work.session
             self.id = write_session(conn, begun, source, price=self._price, progress=None, now=now, host=self.host)
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._conn is None:
+            self._conn = self._open(self.path)
+        return self._conn
 
     def _disconnect(self) -> None:
         conn, self._conn, self._packer, self._appender = self._conn, None, None, None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from ctxtui.agent.child import AGENT
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -25,9 +28,10 @@ from ctxtui.tui.dialogs.text_editor import TextEditor
 from ctxtui.tui.start import make_chat
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.wire.registry import DIALECTS
-from tests.services.chatting import config
+from tests.services.chat import test_children as children
+from tests.services.chatting import MODEL, answer, config, text, use
+from tests.tui.test_chat import asked_for_leave, reply, shown
 from tests.tui.test_chat import say as said
-from tests.tui.test_chat import shown
 from tests.tui.waiting import do, until
 
 RESULT, CALL, ANSWER = INDEX["tool_result"], INDEX["tool_call"], INDEX["assistant"]
@@ -236,6 +240,52 @@ async def test_the_edits_of_the_main_thread_are_sent_while_a_sub_agent_is_shown(
         chat.screen.state.thread = "a sub-agent"
         draft = chat.screen.state.host.draft_next()
         assert draft is not None and b"return 1" not in draft.body
+
+
+async def test_edits_of_a_running_sub_agent_are_sent_with_its_next_request(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    asked, edited, bodies = asyncio.Event(), asyncio.Event(), list[dict[str, Any]]()
+
+    def replies(body: dict[str, Any]) -> Any:
+        if children.asked(body) != "look":
+            talk = [use("t0", AGENT, task="look")] if len(body["messages"]) == 1 else [text("done")]
+            return answer(f"m{len(body['messages'])}", *talk)
+        bodies.append(body)
+
+        async def of_child() -> bytes:
+            if len(bodies) == 2:
+                asked.set()
+                await edited.wait()
+            names = ["app.py", "notes.txt"][len(bodies) - 1 : len(bodies)]
+            said = [use(f"r{name}", "read_file", path=name) for name in names] or [text("yes")]
+            return answer(f"c{len(bodies)}", *said)
+
+        return of_child()
+
+    async with children.provider(replies) as server:
+        wish = ModelChoice("anthropic", MODEL, server.root)
+        app = make_chat(wish, config(tmp_path, agents=True), tmp_path / "work", SetClock())
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, ChatScreen)
+            host, panels, edits = screen.state.host, screen.panels, screen.edits
+            await until(pilot, lambda: host.runner is not None and edits.overlay is not None)
+            await said(screen, pilot, "go", wait=False)
+            await asked_for_leave(screen, pilot)
+            await reply(screen, pilot, "y")
+            await until(pilot, asked.is_set)
+            screen.state.to_thread("agent-1")
+            await until(pilot, lambda: panels.scene is not None and panels.scene.call.thread == "agent-1")
+            data = panels.transcript.data
+            assert data is not None
+            result = next(n for n in map(data.entry, range(data.count)) if data.readings.tree[n].category == RESULT)
+            await pilot.press("escape")
+            panels.transcript.move_to(data.index_of(result))
+            await pilot.press("d", "a")
+            assert edits.overlay is not None and edits.overlay.applied
+            edited.set()
+            await until(pilot, lambda: not screen.state.is_running and len(host.session.calls) == 5)
+        assert ["return 1" in json.dumps(body["messages"]) for body in bodies] == [False, True, False]
 
 
 # Twelve turns, after each of which something else is edited

@@ -110,14 +110,19 @@ class Host:
     def open(self) -> Session:
         """The session to show: the stored one that continues, or a new one.
 
-        Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session.
+        Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session. Then
+        this process does not host it.
         """
         choice = self.choice
         self.own.load_tools(self.config.settings)
         if choice.name:
-            self._continuation = find_continuation(
-                choice.name, choice.thread, choice.call, self.config.settings, self.cwd, self._claim
-            )
+            try:
+                self._continuation = find_continuation(
+                    choice.name, choice.thread, choice.call, self.config.settings, self.cwd, self._claim
+                )
+            except BaseException:
+                self._release()
+                raise
         continuation = self._continuation
         if continuation is not None and continuation.stored:
             self.session = continuation.session
@@ -443,8 +448,12 @@ class Host:
             await self._close_offline()
         if self.writer is not None:
             return self.writer.close()
+        self._release()
+        return True
+
+    def _release(self) -> None:
+        """End the hosting of a stored session for which no writer was started."""
         if self._process is not None:
             end_hosting(self._process)
-            with suppress(CtxtuiError):  # the lease has ended already
+            with suppress(CtxtuiError):  # this process knows that the host has ended
                 leases.release(database(self.config.settings.data_dir), self._process)
-        return True

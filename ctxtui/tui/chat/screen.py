@@ -232,6 +232,7 @@ class ChatScreen(SessionScreen):
         )
         # The host's own requests are those of the main thread, whichever is shown.
         host.overlay = lambda: self.edits.overlay_of(MAIN)
+        host.children.overlay_of = self.edits.overlay_of
         host.on_released = self.edits.changed
         host.judge = self.figures.judge
         if not await self._begin_host():
