@@ -23,13 +23,13 @@ def record(
     tags: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Any:
-    """Record this program's model requests through httpx, and their answers, from this call on.
+    """Record this program's model requests through httpx or httpx2, and their answers.
 
-    The record has their bytes, without keys, and the times. The SDKs of Anthropic and OpenAI use httpx (sync, async or
-    streamed), and so does what is built on them.
+    The record has their bytes, without keys, and the times. The SDKs of Anthropic and OpenAI use one of the two (sync,
+    async or streamed), and so does what is built on them.
 
         import ctxtui
-        ctxtui.record(session="nightly")            # to the program's end, or to .stop()
+        ctxtui.record(session="nightly")            # from now to the program's end, or to .stop()
 
         with ctxtui.record(session="a run") as run:  # in this block
             ...

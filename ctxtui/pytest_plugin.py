@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -57,7 +57,7 @@ class ContextCheck(Protocol):
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
     """Record the test's model requests into its own folder.
 
-    Its `InProcessRecording.path` is the recording (see `ctxtui.record`).
+    ``ctxtui_record.path`` is the file (see `ctxtui.record`).
     """
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
@@ -72,40 +72,15 @@ def ctxtui_check() -> ContextCheck:
 def _check(
     path: str | os.PathLike[str],
     *,
-    max_context: int | str | None = None,
-    max_block_chars: int | str | None = None,
-    min_cache_read: float | str | None = None,
-    max_rewrites: int | None = None,
-    max_cost: float | None = None,
-    min_read_per_write: float | None = None,
-    max_seconds: float | None = None,
-    max_repeats: int | None = None,
-    no_secrets: bool = False,
-    max_lost: int | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
+    **limit_options: Any,
 ) -> Figures:
-    # Imported here: they take 0.1 s, and pytest imports this plug-in for the tests of every project.
-    from ctxtui.analysis.money.limits import Limits
+    # Imported here: it takes 0.1 s, and pytest imports this plug-in for the tests of every project.
     from ctxtui.services.library import limit_checks
 
     __tracebackhide__ = True
-    limits = Limits(
-        max_context=None if max_context is None else limit_checks.parse_count(str(max_context), "max_context"),
-        max_block_chars=None
-        if max_block_chars is None
-        else limit_checks.parse_count(str(max_block_chars), "max_block_chars"),
-        min_cache_read=None
-        if min_cache_read is None
-        else limit_checks.parse_share(str(min_cache_read), "min_cache_read"),
-        max_rewrites=max_rewrites,
-        max_cost=max_cost,
-        min_read_per_write=min_read_per_write,
-        max_seconds=max_seconds,
-        max_repeats=max_repeats,
-        max_secrets=0 if no_secrets else None,
-        max_lost=max_lost,
-    )
+    limits = limit_checks.parse_limits(limit_options)
     before = None if baseline is None else Path(baseline)
     checked = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
     broken = [verdict.text for verdict in checked.verdicts if not verdict.passed]

@@ -25,10 +25,7 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer.
-
-    `input` is its decoded JSON ({} without arguments), or the text if it is no JSON.
-    """
+    """A tool call in an answer; `input` is decoded ({} without arguments), or the text if it is no JSON."""
 
     id: str
     name: str
@@ -36,7 +33,7 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that goes into the context, and its calls."""
+    """The part of an answer that is sent back, and its calls."""
 
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
@@ -45,10 +42,10 @@ class SettledAnswer(NamedTuple):
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
     """Make an answer fit to be sent back (facts §1, §4).
 
-    - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
-      added.
+    - `used`: ids of earlier calls; those of the answer are added. A call without id, or with a used one, gets a new
+      one.
     - `cut`: the answer broke off, so its last part may be incomplete.
-    - `names`: the dialect writes ids of calls; without (Ollama) they are returned but not written.
+    - `names`: the dialect has ids of calls; if not (Ollama), they are returned but not written.
     """
     sendable: list[tuple[Item, TurnPart | None]] = []
     for item in items:
@@ -124,7 +121,7 @@ def _mark_incomplete(header: Item) -> Item:
 
 
 Editor = Callable[[int, Skeleton], bytes | None]
-"""Builds the request body for the raw context with this head under edits; None if nothing changes."""
+"""Makes the body of the request under edits from the head and skeleton of the raw context; None: no change."""
 
 
 class Draft(Struct, frozen=True):
@@ -139,10 +136,10 @@ class Draft(Struct, frozen=True):
 class ConversationStart(NamedTuple):
     """The start of a conversation.
 
-    - `params`: top-level parameters (``model`` among them).
+    - `params`: members of the request, with ``model``.
     - `tools`: definitions in Anthropic's form.
     - `system`: the system text, or its parts, which are joined unless the dialect is Anthropic's.
-    - `before`: earlier messages (items of any dialect).
+    - `before`: earlier messages, in any dialect.
     """
 
     dialect: str
@@ -159,10 +156,7 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`.
-
-    `skeleton` spells its requests.
-    """
+    """One line of context of a hosted agent: the path to `head` in `tree`, sent as requests with `skeleton`."""
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree
@@ -173,7 +167,7 @@ class Conversation:
         self.editor: Editor | None = None
         """Applies edits to the requests; None: the context is sent as it is."""
         self.memory: MemoryPlace | None = None
-        """Memory to update when the user sends a message; None: leave the context as it is."""
+        """Memory to update when the user sends a message; None: no update."""
         self.static: Mapping[str, Json] | None = None
         """Cache breakpoint for the system text (of several parts: the last but one, as the last one changes); not used
         while `memory` has breakpoints."""
@@ -204,10 +198,7 @@ class Conversation:
         return self.head
 
     def add_answer(self, response: Response, *, cut: bool = False) -> SettledAnswer:
-        """Append the part of an answer that can be sent back; returns that part.
-
-        `cut`: the answer broke off.
-        """
+        """Append the part of an answer that can be sent back; returns that part. `cut`: it broke off."""
         settled = settle(response.items, self._used, cut=cut, names=self.dialect != OLLAMA)
         self.head = self.tree.extend(self.head, settled.items)
         self._names |= {call.id: call.name for call in settled.calls}
@@ -220,11 +211,10 @@ class Conversation:
         return self.head
 
     def rewind_to(self, head: int) -> None:
-        """Make `head` the end of the context."""
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:
-        """The calls without result, in order, without their input."""
+        """The calls without result, in order; their `input` is None."""
         items = self.tree.items(self.head)
         ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_message_part(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
@@ -246,10 +236,7 @@ class Conversation:
         return system[-2:][:1], self.static
 
     def draft(self) -> Draft:
-        """Encode the request of the current context, with edits applied.
-
-        Raises what `editor` raises.
-        """
+        """Encode the request of the current context, with edits applied. Raises what `editor` raises."""
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
         marked, marker = self._breakpoints(items)
@@ -306,9 +293,9 @@ def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json]) -> C
 
 
 def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversation:
-    """A copy of `conversation` with other tool definitions (Anthropic's form).
+    """A copy of `conversation` with other tool definitions (in Anthropic's form).
 
-    Anthropic binds thinking to the tools, so all thinking is left out there (facts §1). Nothing else changes.
+    Anthropic binds thinking to the tools, so all thinking is left out there (facts §1).
     """
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, tools))
@@ -318,10 +305,7 @@ def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversatio
 
 
 def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `conversation` with another system text, in `parts`.
-
-    Thinking is left out as in `with_tools`, nothing else changes.
-    """
+    """A copy of `conversation` with another system text, in `parts`; thinking is left out as in `with_tools`."""
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, (), parts))
     items = conversation.tree.items(conversation.head)

@@ -42,22 +42,19 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message.
-
-    During a turn it waits; a held request is built again at once, with it.
-    """
+    """The user sent a message. During a turn it waits, but a held request is built again with it."""
 
     text: str
 
 
 class Interrupted(Struct, frozen=True):
-    """The turn must end now, because of `reason` (not told if an answer is interrupted)."""
+    """The turn must end now. `reason` is told, except if an answer is interrupted."""
 
     reason: str = "interrupted by the user"
 
 
 class HoldNext(Struct, frozen=True):
-    """Hold the next request, or, if repeated, no longer."""
+    """Hold the next request, or, if that is on already, do not."""
 
 
 class Released(Struct, frozen=True):
@@ -82,10 +79,7 @@ class Answered(Struct, frozen=True):
 
 
 class Broke(Struct, frozen=True):
-    """A request could not be built, or failed.
-
-    `after`: seconds that the provider asked to wait (None: not given).
-    """
+    """A request could not be built, or failed; `after`: seconds that the provider asked to wait (None: none)."""
 
     message: str
     retry: bool = False
@@ -97,10 +91,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id` is planned: `guarded`, if the user is asked each time.
-
-    `result`: the error if it cannot be done.
-    """
+    """The call `id` is planned; `guarded`: the user is asked each time. `result`: the error if it cannot be done."""
 
     id: str
     guarded: bool = False
@@ -133,7 +124,7 @@ class AddUser(Struct, frozen=True):
 
 
 class AddResults(Struct, frozen=True):
-    """Append the results of the last answer's calls to the context, in the order of the calls."""
+    """Append the results of the last answer's calls to the context."""
 
     results: tuple[ToolResult, ...]
 
@@ -155,7 +146,7 @@ class Send(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then feed `Waited`."""
+    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then `Waited`."""
 
     seconds: float
     attempt: int
@@ -164,7 +155,7 @@ class Wait(Struct, frozen=True):
 
 
 class StopListening(Struct, frozen=True):
-    """Stop reading the answer and keep the received part; then `Answered` follows, as cut."""
+    """Stop reading the answer and keep the received part; then `Answered`, as cut."""
 
 
 class StopWaiting(Struct, frozen=True):

@@ -1,8 +1,7 @@
 """The writer: a thread with a connection of its own through which a live session is written.
 
-`put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
-the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
-tries again: nothing is dropped while the program runs.
+Work is gathered for at most `GATHER_S` seconds, then committed. If the file cannot be written, everything waits in
+memory, and the writer tries again until it is closed.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.write import Appender, write_session
 
 GATHER_S: Final = 0.03
-"""Seconds for which events are gathered before they are committed together."""
+"""Seconds for which work is gathered before it is committed together."""
 MAX_GATHERED: Final = 4096
 """Pending items at which a commit starts without waiting for more."""
 _RETRY_S: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
 HEARTBEAT_S: Final = 10.0
-"""Seconds between two heartbeats of the host."""
+"""Seconds after which the host's heartbeat is written again: with the next work, or alone if there is none for as long.
+
+A heartbeat that fails is due again after as long. See `host_process.MAX_SILENCE_S`.
+"""
 
 
 class SessionBegun(NamedTuple):
-    """A session new to the store, with its content so far.
-
-    The content must not change afterwards.
-    """
+    """A session new to the store, with its content so far, which must not change afterwards."""
 
     session: Session
 
@@ -68,7 +67,7 @@ class InFlight(NamedTuple):
 class StoredCall(NamedTuple):
     """A finished call; the record of its thread now ends at the context `tip`.
 
-    It replaces this host's pending events of the thread, or those of the dead host with the token `left`.
+    It replaces the thread's pending events of this host, or of the dead host with the token `left`.
     """
 
     call: Call
@@ -89,8 +88,8 @@ Connect = Callable[[Path], sqlite3.Connection]
 class Writer:
     """Writes one live session, with contexts in `tree`, to the database `path`.
 
-    It keeps the lease of its `host` (None: this process hosts from now on, until `close`). `changed` is called in the
-    writer's thread when `trouble` changed.
+    It keeps the lease of its `host` (None: a new one for this process). `changed` is called in the writer's thread when
+    `trouble` changed.
     """
 
     def __init__(
@@ -105,7 +104,6 @@ class Writer:
     ) -> None:
         self.path = path
         self.host = host or begin_hosting(time.time())
-        """The host of the session."""
         self.trouble: CtxtuiError | None = None
         """The reason why nothing can be written now; None while writing succeeds."""
         self.acked = 0
@@ -151,9 +149,9 @@ class Writer:
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
-        """Wait at most `timeout` seconds until `ticket` is in the file; returns whether it is.
+        """Wait at most `timeout` seconds until `ticket` (None: the last one) is in the file; returns whether it is.
 
-        `ticket` None: everything put so far. Commits at once instead of gathering.
+        The writer commits at once instead of gathering.
         """
         target = self._last if ticket is None else ticket
         if self.acked < target:
@@ -173,10 +171,7 @@ class Writer:
     # The thread
 
     def _run(self) -> None:
-        """Wait for work or the next heartbeat, gather, write.
-
-        Ends after `close`, once everything is written or an attempt has failed.
-        """
+        """Wait, gather and write until `close`; then until everything is written or an attempt has failed."""
         while True:
             # Set before the second look at the queue, so that `put` wakes this thread for whatever that misses.
             self._idle = not self._waiting
@@ -196,12 +191,14 @@ class Writer:
         self._end()
 
     def _write_due_heartbeat(self) -> None:
-        if self._conn is None or not self.id:
+        """Keep the lease of a host that writes nothing; after a failure with a new connection."""
+        if not self.id:
             return
         try:
-            with writing(self._conn):
-                self._write_heartbeat(self._conn)
-        except (sqlite3.Error, OSError):
+            conn = self._connect()
+            with writing(conn):
+                self._write_heartbeat(conn)
+        except (sqlite3.Error, OSError, CtxtuiError):
             # Nothing is unrecorded, as nothing waits to be written: the next write reports the error.
             self._disconnect()
 
@@ -210,14 +207,18 @@ class Writer:
         self._beaten = time.monotonic()
 
     def _end(self) -> None:
-        """Remove the lease after the last commit."""
+        """Remove the lease after the last commit or attempt.
+
+        If that is impossible, other processes see a host of the session until this process ends.
+        """
         end_hosting(self.host)
         try:
-            if self._conn is not None:
-                with writing(self._conn):
-                    leases.remove_lease(self._conn, self.host)
-        except sqlite3.Error:
-            pass  # harmless: this process has unregistered the host, and will end
+            if self._last and self.path.exists():
+                conn = self._connect()
+                with writing(conn):
+                    leases.remove_lease(conn, self.host)
+        except (sqlite3.Error, OSError, CtxtuiError):
+            pass  # the reason is in `trouble`, if anything else was to be written
         self._disconnect()
 
     def _wait_or_give_up(self) -> bool:
@@ -247,13 +248,8 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction.
-
-        The rows of a new session are written before, in their own.
-        """
-        if self._conn is None:
-            self._conn = self._open(self.path)
-        conn = self._conn
+        """Write the first `many` items in one transaction, but the rows of a new session before."""
+        conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))
         for work in batch:
@@ -282,6 +278,11 @@ class Writer:
                 leases.write_heartbeat(conn, work.session.about.id, self.host)
             now, begun = time.time(), work.session
             self.id = write_session(conn, begun, source, price=self._price, progress=None, now=now, host=self.host)
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._conn is None:
+            self._conn = self._open(self.path)
+        return self._conn
 
     def _disconnect(self) -> None:
         conn, self._conn, self._packer, self._appender = self._conn, None, None, None

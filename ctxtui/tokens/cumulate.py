@@ -25,7 +25,7 @@ class WholeTokens:
         self._weighed = array("q")
 
     def tokens_at(self, number: int) -> tuple[int, ...]:
-        """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
+        """Tokens by category of context `number`. Raises `IndexError` while it is not counted."""
         weighed, rows = self._weighed, self.rows.rows_at(number)
         try:
             values = [weighed[row] for row in rows]
@@ -43,7 +43,6 @@ class WholeTokens:
         return self._weigh_row(row)
 
     def _weigh_row(self, row: int) -> int:
-        """The row must be allocated."""
         value = self._weighed[row]
         if value == _NOT_WEIGHED:
             value = self._weighed[row] = round(weigh(self.rows.values(row), self.weights))
@@ -61,10 +60,7 @@ Composition = tuple[Features, ...]
 
 
 class FeatureRows:
-    """Compositions of contexts by number, from 0 (the empty one).
-
-    Rows are only appended, so that one thread may add while others read.
-    """
+    """Compositions of contexts by number, from 0 (the empty one); one thread may add while others read."""
 
     def __init__(self) -> None:
         self._of: list[tuple[int, ...]] = [(0,) * len(CATEGORIES)]
@@ -79,7 +75,7 @@ class FeatureRows:
         self._of.append(self._of[source])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """Append a context: that of `before` plus `more`, features with their category index."""
+        """Append a context: the context `before` with `more` features by category index."""
         self._of.append(self._extend(before, more))
 
     def replace(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
@@ -102,7 +98,7 @@ class FeatureRows:
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
-        """The row of each category in a context; rows never change."""
+        """The row of each category in a context."""
         return self._of[number]
 
     def row_at(self, number: int, category: int) -> int:
@@ -113,17 +109,14 @@ class FeatureRows:
 
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
-"""Splits a node's block into features by category index, the first part of its text first.
-
-Empty if rules do not split it.
-"""
+"""Splits a node's block into features by category index, the first part of its text first; empty: not split."""
 
 _MAX_WEIGHTS: Final = 8
 """Weights for which whole tokens are cached."""
 
 
 class _HeaderFeatures:
-    """Features of headers by node, each distinct one stored once: a session has few."""
+    """Features of headers by node; a session has few distinct ones."""
 
     def __init__(self) -> None:
         self._of = array("i")
@@ -150,11 +143,10 @@ class Cumulated:
 
     - `measure`: gives the raw features of one block.
     - `parts`: splits them among categories.
-    - `reported`: reported tokens by node; they replace the features of the block.
+    - `reported`: reported tokens by node, instead of the features of the block.
     - `alike`: the same by digest, for nodes that `reported` lacks.
 
-    A worker thread may call `advance` while other threads read `composition_at` for nodes below `done`. A header's
-    features are added to the first part of its message.
+    A worker thread may call `advance` while other threads read nodes below `done`. A header counts with the next block.
     """
 
     def __init__(
@@ -186,7 +178,7 @@ class Cumulated:
         return node < len(self._rows)
 
     def advance(self, limit: int | None = None) -> int:
-        """Count up to `limit` further nodes (default: all); returns `done`."""
+        """Count up to `limit` further nodes (None: all); returns `done`."""
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
@@ -199,10 +191,7 @@ class Cumulated:
         return len(rows)
 
     def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
-        """Features that `node` adds, with category indexes.
-
-        None for a header, which counts with the next block.
-        """
+        """Features that `node` adds, with category indexes; None for a header."""
         pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:
             features = self._alone.get(node.block.digest) if pending is NOTHING else None
@@ -237,11 +226,11 @@ class Cumulated:
         return self.measure(node.block) if reported is None else Features(reported=reported)
 
     def header_features(self, node: int) -> Features:
-        """Features of the header before the block of `node`, which count with its first part."""
+        """Features of the headers before the block of `node`, which count with its first part."""
         return self.pending_features(self._tree[node].parent)
 
     def pending_features(self, node: int) -> Features:
-        """Features of the headers at the end of context `node`, which count with the next part."""
+        """Features of the headers at the end of context `node`, which count with the next block."""
         return self._owed.features_after(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
@@ -254,7 +243,7 @@ class Cumulated:
         return list(self._split)
 
     def block_features(self, node: int) -> Features:
-        """Features of the block of `node`, with its message's header if it is the first part.
+        """Features that the block of `node` adds, with headers before it.
 
         Raises `IndexError` while it is not counted.
         """

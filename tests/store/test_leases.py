@@ -7,10 +7,12 @@ import os
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +24,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.store import host_process, leases
 from ctxtui.store.host_process import begin_hosting, end_hosting, process_start
 from ctxtui.store.rows import SourceInfo
-from ctxtui.store.schema.connect import SCHEMA_VERSION
+from ctxtui.store.schema.connect import SCHEMA_VERSION, connect
 from ctxtui.store.schema.database_file import APPLICATION_ID
 from ctxtui.store.schema.migrations import LADDER
 from ctxtui.store.sessions.in_flight import abandoned_events, pending_events
@@ -128,6 +130,56 @@ def test_a_host_that_rests_says_that_it_is_there(stored: Path, monkeypatch: pyte
     assert writer.trouble is None
     say(session, writer, "a", 1, "a.1")
     assert writer.close()
+
+
+def lease_rows(path: Path) -> list[tuple[str]]:
+    with closing(connect(path, readonly=True)) as conn:
+        return conn.execute("SELECT token FROM leases").fetchall()
+
+
+def test_a_host_that_rests_says_so_again_after_a_heartbeat_that_could_not_be_written(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was silent for good, and another container took the session over after a minute."""
+    monkeypatch.setattr("ctxtui.store.writer.HEARTBEAT_S", 0.02)
+    _, writer = gone_on(stored)
+    assert writer.wait(5)
+    beats, failed = [0], threading.Event()
+    write_heartbeat = leases.write_heartbeat
+
+    def fail_once(conn: sqlite3.Connection, session_id: str, host: host_process.HostProcess) -> None:
+        beats[0] += 1
+        if beats[0] == 1:
+            failed.set()
+            raise sqlite3.OperationalError("database is locked")
+        write_heartbeat(conn, session_id, host)
+
+    monkeypatch.setattr("ctxtui.store.leases.write_heartbeat", fail_once)
+    assert failed.wait(5)
+    deadline = time.monotonic() + 5
+    while beats[0] < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert beats[0] >= 4 and writer.trouble is None
+    assert writer.close() and lease_rows(stored) == []
+
+
+def test_a_writer_that_could_not_write_removes_its_lease_in_the_end(stored: Path) -> None:
+    """The program goes on after the chat: other processes took it for the host until it ended."""
+    leases.claim(stored, "live-1", mine := begin_hosting(time.time()))
+    broken = threading.Event()
+
+    def price(call: Any) -> None:
+        broken.set()
+        raise KeyError("a fault")
+
+    with Store.open(stored) as store:
+        session = store.load("live-1")
+    writer = Writer(stored, session.tree, host=mine, price=price)
+    writer.put(SessionResumed("live-1"))
+    assert writer.wait(5) and lease_rows(stored) == [(mine.token,)]
+    say(session, writer, "a", 1, "a.1")
+    assert broken.wait(5) and not writer.close()
+    assert lease_rows(stored) == []
 
 
 def test_a_host_whose_end_could_not_be_written_binds_nobody(stored: Path) -> None:

@@ -1,4 +1,10 @@
-"""Replays a recorded session up to a call, for what-ifs with the cache simulator."""
+"""Replays a recorded session up to a call, to price a request that was not made.
+
+A question such as "what does the next request cost with this edit?" depends on what the provider's cache holds at that
+moment. `Replay` runs the recorded calls through the cache simulator, and learns from their reports of tokens how the
+client caches and how far the counted tokens are off. The answer is a `NextRequest`: the caches after those calls, and
+the request as the simulator takes it.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +30,16 @@ Weigh = Callable[[Features], float]
 
 
 class NextRequest(NamedTuple):
-    """A request, and the caches before it.
+    """A request, and the simulated caches before it is sent.
 
-    - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds; 0: unknown).
-    - `weigh`: gives the tokens of a block's features in this prompt.
-    - `ends`: gives the last cache position of the same request with another context (a node).
-    - `floors`: least tokens that it is expected to read.
-    - `forecast`: the simulation corrected by what the client's behaviour predicts, as the audit compares it with
-      reports. None for a recorded call (`Replay.request_of`), if the recording has an estimate, or if no earlier call
-      allows one.
+    - `simulator`: the caches, a copy; `prompt`: the request as the simulator takes it.
+    - `at`: its time (Unix seconds; 0: unknown).
+    - `weigh`: converts the raw counts of a block (`Features`) to tokens of the request's model.
+    - `ends`: gives the end, as a position in the cache, of the same request with another context (a node of the tree).
+    - `floors`: least tokens that it is expected to read from the cache even after a miss.
+    - `forecast`: its predicted input and cache read: the simulator's, corrected by what the client did in earlier
+      calls. None for a recorded call (`Replay.request_of`), if the recording has only an estimate of the input of the
+      call before, or if no earlier call allows a forecast.
     """
 
     simulator: Simulator
@@ -45,14 +52,15 @@ class NextRequest(NamedTuple):
 
 
 OtherForecasts = Callable[[], CallForecaster | None]
-"""Gives a forecaster that other code trained on the same session; None if there is none."""
+"""Returns the forecaster that the caller has already trained on the same session; None if it has none."""
 
 
 class Replay:
-    """A session's calls in order up to one of them, with the forecasts learned so far.
+    """A session's calls in order up to one of them, and a forecaster that has learned from them.
 
-    Everything in `book` must be counted. `request_after` uses the `other_forecasts` instead of learning again, if they
-    learned from the same calls and are not changed by it (`_leaves_forecasts_unchanged`).
+    It starts anew only for a call before the last one. All blocks of the session must be counted in `book`; `rules`
+    gives the cache rules of a call's model. `request_after` uses the caller's forecaster of `other_forecasts` instead
+    of learning again, if that has learned from the same calls and the new request does not change it.
     """
 
     def __init__(
@@ -62,10 +70,10 @@ class Replay:
         self._rules = rules
         self._other_forecasts = other_forecasts
         self._borrowed: CallForecaster | None = None
-        """The other code's forecaster when it was last used."""
+        """The caller's forecaster when it was last used."""
         self._own = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
-        """Calls of the last `longest_life`, and its result."""
+        """Argument and result of the last `longest_life`."""
 
     def _new_forecaster(self) -> CallForecaster:
         return CallForecaster(self._book, self._rules)
@@ -84,7 +92,7 @@ class Replay:
             calls = [*calls[: index_of_last + inclusive], *keeping]
         other_forecaster = self._other_forecasts()
         if self._borrowed is not None and self._borrowed is not other_forecaster:
-            # The other code has replaced it, so it is ours to train.
+            # The caller has a new one, so that the old one may be trained here.
             self._own, self._borrowed = self._borrowed, None
         if (
             other_forecaster is not None
@@ -114,7 +122,7 @@ class Replay:
         return longest
 
     def request_of(self, call: Call) -> NextRequest:
-        """Request of `call` as it was sent, with the caches of all earlier calls of the session."""
+        """Request of `call` as it was sent, with the caches after all earlier calls of the session."""
         forecasts = self._advance_to(call, inclusive=False)
         forecast = forecasts.inputs.forecast(call)
         recorded = call.usage.input if call.usage else call.estimated_input
@@ -153,10 +161,7 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Tokens of the context of `call`, plus the blocks that `next_call` adds (or lacks).
-
-        Unrecorded tokens are included.
-        """
+        """Input tokens of `next_call`: those of `call`, also unrecorded ones, and the difference of their blocks."""
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )
@@ -167,9 +172,11 @@ def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
 
 
 def _leaves_forecasts_unchanged(last: Call) -> bool:
-    """Whether a request made up after `last` leaves the other code's forecaster unchanged.
+    """Whether a request that is made up after `last` changes nothing in the forecaster.
 
-    Then no markers are assumed for it (`CachePrompts.assume_markers`), and no `ClientBehaviour` is created.
+    A request after one with a recorded body would add assumed breakpoints (`CachePrompts.assume_markers`); one after a
+    call without a report of the cache might be the first of its thread and model, for which a `ClientBehaviour` is
+    created.
     """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 

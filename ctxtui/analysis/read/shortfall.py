@@ -1,4 +1,11 @@
-"""Shortfalls: reports below the tokens of their context, and the absent blocks."""
+"""Finds blocks that a model did not read, by reports of fewer input tokens than the recorded context has.
+
+A recording may hold blocks that were not in the request: without a record of it, a client clears old tool results or
+drops old messages, and a provider leaves out thinking. The *residual* of a call is its reported input without the
+counted tokens of its blocks and without the unrecorded input (system prompt, tools and others). If it falls below that
+of the earlier report by more than the errors of counting, the blocks whose tokens explain the difference are *absent*
+(`Absences`), until a report rises again by their tokens.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +39,16 @@ if TYPE_CHECKING:
 
 
 class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
-    """Result of reading a call's context.
+    """The part of a call's context that its model read, by its report.
 
     - `number`: counts from 1 in its thread.
     - `front`: unrecorded tokens of system prompt and tools; None if recorded, or not inferable.
     - `attached`: tokens that the client attached again after a compaction.
     - `brought`: tokens that the provider added (`analysis.read.searches`).
-    - `gone`: blocks that were not read.
-    - `residual`: what remains of the report.
+    - `gone`: the absent blocks, which were not read.
+    - `residual`: reported tokens less those of the blocks that were read, `front`, `attached` and `brought`.
     - `step`: the largest change of the residual in its direction in this epoch, in tokens; `since`: the call of it.
-    - `events`: number of reports so far in which blocks were found absent.
+    - `events`: number of reports so far in which blocks were newly found absent, or back again.
     - `lowered`: tokens by which `front` last decreased in this epoch; 0 if it has increased since.
     - `blank`: no block of the context is recorded.
 
@@ -63,6 +70,8 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CallAtNode:
+    """A call's index by a node of the tree."""
+
     def __init__(self) -> None:
         self._next = array("i")
         """By node the index of its call plus 1, 0 for none."""
@@ -78,7 +87,10 @@ class CallAtNode:
 
 
 class ReadLine(Struct, frozen=True):
-    """Processed calls of a thread, their read contexts, and each call's index by node and by id."""
+    """The calls of a thread that were examined so far, and the result for each.
+
+    `at` has a call's index by node, `index` by the call's id.
+    """
 
     calls: list[Call]
     read: Sequence[ReadContext]
@@ -97,14 +109,16 @@ class ReadLine(Struct, frozen=True):
 
     @property
     def events(self) -> int:
-        """Number of reports in which blocks were found absent."""
+        """Number of reports in which blocks were newly found absent, or back again."""
         return self.read[-1].events if self.read else 0
 
 
 class ReadStep(Struct, frozen=True):
-    """A `call` with a report, and the call that it extends (`base`, an index).
+    """The next `call` to be examined, which has a report.
 
-    `was` is the read context of the last call with a report. `level` is the residual that the new one is compared with.
+    - `base`: index of the call whose context it extends; None without one.
+    - `was`: the result for the last call with a report; None before the first.
+    - `level`: the earlier residual, with which that of `call` is compared; 0 at the start of an epoch.
     """
 
     call: Call
@@ -141,9 +155,12 @@ _MIN_SHARE: Final = 0.005
 _SPARE_SHARE: Final = 0.01
 """Share of a report by which the blocks found may fall short of the missing tokens."""
 _MIN_WIDTHS: Final = 1.65
-"""The missing tokens must exceed this many half widths of the added blocks (independent errors)."""
+"""The missing tokens must exceed the possible counting error of the added blocks by this factor.
+
+The error of each is a half width of its interval; they are added as independent ones, by their squares.
+"""
 _MAX_EVENTS: Final = 200
-"""Maximum number of reports with absent blocks in one thread: beyond that, reports and blocks are unrelated."""
+"""Maximum of `ReadContext.events`: beyond that, the reports are of other content than the blocks."""
 _READ_AGAIN: Final = 0.9
 """Share of the previous call's cached tokens from which on its context counts as read again."""
 _MIN_LIFETIME: Final = 300.0
@@ -171,13 +188,14 @@ class Shortfalls:
         self._tree = book.session.tree
 
     def notice_tokens(self, call: Call) -> int:
-        """Tokens of a cleared result's replacement."""
+        """Tokens of the notice that replaces a cleared tool result."""
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
     def find_absent(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Absent blocks, if `rest` tokens of the report remain, and `before` precede the blocks.
+        """Find the absent blocks of the context of `step.call`, in the thread `line`.
 
-        The same object as `absences`, those known before, if the report gives no reason to change them.
+        `absences` are those known before; the same object is returned if the report gives no reason to change them.
+        `rest` is the residual with them, `before` the unrecorded input tokens, which precede the blocks.
         """
         call = step.call
         if line.events >= _MAX_EVENTS:
@@ -200,10 +218,7 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for a report so small that some blocks are certainly absent.
-
-        They are, whatever earlier reports say.
-        """
+        """Like `find_absent`, for a report so small that blocks must be absent, whatever the earlier residual was."""
         call = step.call
         most = -(_ESTIMATE_SHARE if call.usage is None else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
@@ -235,10 +250,9 @@ class Shortfalls:
     def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """Decrease of the unrecorded system prompt and tools (negative: increase).
+        """Tokens by which the unrecorded system prompt and tools (`front`) decreased; negative: increased.
 
-        `rest` are the tokens that remain. `lowered` is the decrease so far. `explained`: absent blocks explain this
-        report.
+        `rest` is the residual, `lowered` the last decrease. `explained`: absent blocks explain this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):

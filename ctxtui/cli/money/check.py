@@ -20,7 +20,7 @@ from ctxtui.services.library.limit_checks import (
     CheckedRecording,
     baseline_for,
     check_measured,
-    parse_count,
+    parse_limits,
     parse_share,
     read_baseline,
 )
@@ -92,7 +92,7 @@ def check_(
     context: click.Context, /, names: tuple[str, ...], baseline: Path | None, tolerance: str, junit: Path | None,
     cluster: str, as_json: bool, **limit_options: Any,
 ) -> int:  # fmt: skip
-    limits = _parse_limits(limit_options)
+    limits = parse_limits(limit_options, lambda name: f"--{name.replace('_', '-')}")
     if limits == Limits() and baseline is None and not as_json:
         raise WrongUse("no limit given", way_out="add one: --max-context 100k, or --json for the figures only")
     baseline_figures = read_baseline(baseline) if baseline else None
@@ -119,18 +119,6 @@ def check_(
     passed = all_passed([*(recording.passed for recording in checked), *(None for _ in failed)])
     print_result(as_json, _as_json(passed, checked, failed), as_text(checked))
     return EXIT_CODES[passed].number
-
-
-def _parse_limits(options: dict[str, Any]) -> Limits:
-    limits = {name: value for name, value in options.items() if name != "no_secrets"}
-    for name, parse in (
-        ("max_context", parse_count),
-        ("max_block_chars", parse_count),
-        ("min_cache_read", parse_share),
-    ):
-        if limits[name] is not None:
-            limits[name] = parse(limits[name], f"--{name.replace('_', '-')}")
-    return Limits(**limits, max_secrets=0 if options["no_secrets"] else None)
 
 
 def _as_json(passed: bool | None, checked: list[CheckedRecording], failed: FailedRecordings) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -172,6 +172,19 @@ def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool
     return candidates[0] if len(candidates) == 1 else None
 
 
+def parse_limits(options: Mapping[str, Any], format_name: Callable[[str], str] = str) -> Limits:
+    """Parse limits by their names in `Limits` (None: no limit); ``no_secrets``: True for no secret at all.
+
+    Counts and shares may be texts: ``100k``, ``30%``. Raises `BadConfig`, which has an option's name as written by
+    `format_name`, and `TypeError` for an unknown limit.
+    """
+    limits = {name: value for name, value in options.items() if name != "no_secrets"}
+    for name, parse in _AMOUNTS.items():
+        if limits.get(name) is not None:
+            limits[name] = parse(str(limits[name]), format_name(name))
+    return Limits(**limits, max_secrets=0 if options.get("no_secrets") else None)
+
+
 def parse_count(text: str, option: str) -> int:
     """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
     match = _COUNT.fullmatch(text.strip())
@@ -191,3 +204,7 @@ def parse_share(text: str, option: str) -> float:
     if not 0 <= value <= 1:
         raise BadConfig(f"{option}: {text!r} is not a share", way_out="write 30% or 0.3")
     return value
+
+
+_AMOUNTS: Final = {"max_context": parse_count, "max_block_chars": parse_count, "min_cache_read": parse_share}
+"""Limits that are written as a text."""

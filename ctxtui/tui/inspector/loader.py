@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MIN_PAUSE_SECONDS: Final = 0.2
-"""Fewest seconds between two rounds of work while the session grows ..."""
+"""Minimum pause after a round of work while the session grows ..."""
 PAUSE_FACTOR: Final = 12
 """... but at least 12 times as long as the round took, so that work uses 1/13 of a processor ..."""
 MAX_PAUSE_SECONDS: Final = 4.0
-"""... and at most this many seconds."""
+"""... and at most this long."""
 QUIET_SECONDS: Final = 0.25
 """Seconds without growth after which the next round starts in any case."""
 
@@ -65,14 +65,14 @@ class Pace:
 
 
 class ReportCache:
-    """Cached reports of `source`, each with the state of the recording at that time."""
+    """Cache of reports of `source`."""
 
     def __init__(self, source: SessionSource) -> None:
         self._source = source
         self._entries: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def get(self, kind: Report[T], loaded: Loaded) -> T:
-        """Return a report, computed if it is not cached or the recording has grown."""
+        """The report for the present state of the recording."""
         state = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
         key = kind.name, kind.about
         entry = self._entries.get(key)
@@ -92,10 +92,7 @@ _MAX_KEY_WAIT_SECONDS: Final = 0.25
 """Longest wait in seconds for the handling of a key."""
 
 _MIN_FROZEN_NODES: Final = 10_000
-"""Minimum nodes of a session whose objects are exempted from garbage collection.
-
-Collections of so many would take 1/6 of the processor, up to 0.2 s each.
-"""
+"""Minimum nodes of a session whose objects are exempted from garbage collection, which would take too long."""
 
 
 class EndRead(Message):
@@ -127,10 +124,7 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known.
-
-    With `done` a round of work ended; low-priority figures may follow with another.
-    """
+    """More figures are known; with `done` a round of work ended."""
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
@@ -164,7 +158,7 @@ class SessionLoader:
         self._woken = threading.Event()
         self._pace = Pace()
         self._last_post = 0.0
-        """Time from which the next post of partial figures waits."""
+        """Time of the last post of partial figures, from which the next one waits."""
         self._displayed = threading.Event()
         self._key_handled = threading.Event()
         self._paused_until = 0.0
@@ -210,10 +204,7 @@ class SessionLoader:
         self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
 
     def pause_for_key(self) -> None:
-        """Pause threads for a key: their work meanwhile doubles the time until the key's frame.
-
-        Not every key has a frame, so the pause ends by itself.
-        """
+        """Pause threads until `resume`, or for `_MAX_KEY_WAIT_SECONDS` because not every key has a frame."""
         self._key_handled.clear()
         self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
 
@@ -228,7 +219,7 @@ class SessionLoader:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
-        """The last `EndRead` or `Brought` was handled."""
+        """Call after an `EndRead` or `Brought` was handled."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:
@@ -236,14 +227,14 @@ class SessionLoader:
         self._more.set()
 
     def work(self) -> None:
-        """There may be more to compute; during the handling of a key, start at once."""
+        """Call if there may be more to compute; during the handling of a key, it starts at once."""
         if time.monotonic() < self._paused_until:
             self._pace.ask()
         self._more.set()
         self._woken.set()
 
     def grew(self, *, counted: bool) -> None:
-        """The session has grown; unless its new blocks are `counted` already, count them at once."""
+        """Call when the session has grown; new blocks are counted at once unless they are `counted`."""
         self._pace.grew()
         self._more.set()
         if not counted:
@@ -289,10 +280,7 @@ class SessionLoader:
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work and, while the session grows, for the next round.
-
-        Count new blocks meanwhile.
-        """
+        """Wait for work and, while the session grows, for the next round; count new blocks meanwhile."""
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
@@ -326,10 +314,7 @@ class SessionLoader:
         return computed
 
     def _freeze_session(self, session: Session) -> None:
-        """Exempt all present objects from garbage collection if the session is large.
-
-        Nearly all belong to it and live as long. Once it is computed, no more are frozen: they may be short-lived.
-        """
+        """Exempt all present objects from garbage collection if the session is large and not computed yet."""
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
             self._is_frozen = True

@@ -14,7 +14,7 @@ import pytest
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.core.errors import InUse
+from ctxtui.core.errors import InUse, Malformed
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -106,6 +106,22 @@ async def test_a_chat_that_was_opened_and_never_begun_lets_go(tmp_path: Path) ->
         host.open()
         assert host_place(id_, config(tmp_path).settings)
         assert await host.close()
+        assert host_place(id_, config(tmp_path).settings) == ""
+
+
+async def test_a_chat_that_could_not_be_opened_lets_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with provider([answer("m1", text("one"))]) as server:
+        async with chat(server, tmp_path) as made:
+            await made.say("first")
+            id_ = made.host.session.about.id
+
+        def fail(*_: object) -> None:
+            raise Malformed("damaged")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("ctxtui.services.chat.continue_from.open_named", fail)
+            with pytest.raises(Malformed):
+                Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work").open()
         assert host_place(id_, config(tmp_path).settings) == ""
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.analysis.money.limits import Limits
 from ctxtui.core.errors import BadConfig, Malformed
-from ctxtui.services.library.limit_checks import baseline_for, parse_count, read_baseline
+from ctxtui.services.library.limit_checks import baseline_for, parse_count, parse_limits, read_baseline
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"files": [{"figures": 5}]}', '{"files": {}}', "\x00"])
@@ -41,3 +42,13 @@ def test_a_baseline_is_that_of_the_same_path_or_else_of_the_only_such_name(tmp_p
     assert [baseline_for(f"{case}/trace.jsonl", both, False) for case in "abc"] == [{"calls": 1}, {"calls": 2}, None]
     assert baseline_for("c/trace.jsonl", one, False) == {"calls": 1} == baseline_for("new.jsonl", one, True)
     assert baseline_for("new.jsonl", one, False) is None
+
+
+def test_limits_are_parsed_by_their_names() -> None:
+    options = {"max_context": "100k", "max_block_chars": 500, "min_cache_read": 0.3, "max_cost": None}
+    assert parse_limits(options) == Limits(max_context=100_000, max_block_chars=500, min_cache_read=0.3)
+    assert parse_limits({"no_secrets": True, "max_rewrites": 2}) == Limits(max_secrets=0, max_rewrites=2)
+    with pytest.raises(BadConfig, match="--max-context: '9 apples' is not a count"):
+        parse_limits({"max_context": "9 apples"}, lambda name: f"--{name.replace('_', '-')}")
+    with pytest.raises(TypeError):
+        parse_limits({"max_contexts": 5})
