@@ -99,7 +99,6 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
 
 def figures(book: Book, call: Call) -> CallFigures:
-    """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
     if not book.is_counted(call.model, head):
         return uncounted_figures(call)
@@ -238,18 +237,15 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
 
 
 def reattached_tokens(book: Book, call: Call) -> int:
-    """Tokens that a client attached again after a compaction and did not record."""
     read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Tokens that the recorded context of `call` lacks: not recorded, or attached again."""
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 
 def _unrecorded_front(book: Book, call: Call) -> int | None:
-    """Unrecorded system prompt and tools, while the reports are not processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
@@ -280,7 +276,6 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """Make the block *not recorded*."""
     name = name_missing(book, call, figures(book, call).categories)
     return _inferred_block(book, call, tokens, NOT_RECORDED, f"{name}, not in the recording")
 

@@ -55,7 +55,6 @@ class Head(Struct, frozen=True):
 
     @property
     def last(self) -> dict[str, str]:
-        """The last value for each name."""
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
@@ -136,7 +135,6 @@ def with_field(head: Head, name: str, value: str) -> bytes:
 
 
 def with_target(head: bytes, old: str, new: str) -> bytes:
-    """The bytes of a head with the target `new` instead of `old`."""
     line, rest = head.split(b"\r\n", 1)
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
@@ -150,7 +148,6 @@ def with_length(head: bytes, length: int) -> bytes:
 
 
 def keeps_open(head: Head) -> bool:
-    """Whether the connection stays open after this message."""
     if head.holds("connection", "close"):
         return False
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
@@ -216,7 +213,6 @@ class BodyReader(Struct):
         return at, b"".join(contents)
 
     def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
-        """Read complete chunks from `at` on; returns the position of their end."""
         head, size = b"", 0
         while True:
             # Many are as long as the previous one.

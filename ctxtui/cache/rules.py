@@ -99,7 +99,6 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.engine != "none"
 
     def seconds(self, life: str) -> float:
-        """Seconds of the lifetime named `life`; the default one if unknown."""
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:

@@ -147,8 +147,7 @@ class Store:
     ) -> str:
         """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
 
-        - A recording that is stored already, perhaps with fewer calls, is updated; the user's title, tags and edits
-          stay.
+        - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
         - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
         - A different recording with the same id gets a new id.
 
@@ -197,12 +196,10 @@ class Store:
 
     @explains_errors
     def rename(self, session_id: str, title: str) -> str:
-        """Set a session's title ("": the recording's own); returns its id."""
         return changes.rename(self._conn, session_id, title)
 
     @explains_errors
     def tag(self, session_id: str, tags: Iterable[str], *, remove: bool = False) -> str:
-        """Add tags to a session, or remove them; returns its id."""
         return changes.tag(self._conn, session_id, tags, remove=remove)
 
     @explains_errors
@@ -256,7 +253,6 @@ class Store:
 
     @explains_errors
     def edited_sessions(self) -> list[str]:
-        """The ids of the sessions with edits."""
         return edits.edited_sessions(self._conn)
 
     @explains_errors

@@ -27,7 +27,6 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 class Place(NamedTuple):
     """The block in which something was found.
 
-    - `what`: the thing found.
     - `call`: the call that first sent the block; `block`: its position in the context (both from 1).
     - `origin`: the tool with its argument, or the author.
     """
@@ -47,14 +46,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
       None: unknown.
     - `count`: number of things found; `names`: their names.
-    - `edits`: fix it from here on.
     - `setting`: what the user can do, as a sentence; `usd_per_call`: USD that each later call then saves
       (None: unknown, or the fix is edits).
     - `policy`, `policy_settings`: a policy with settings that proposes such edits.
     - `cache`: the cache strategy of the lab whose markers fix it.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
     - `warning`: listed whatever the fix costs.
-    - `places`: in the order of the context.
     """
 
     kind: str

@@ -172,7 +172,6 @@ class SentAgain(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Share that was sent before; None without a report."""
         return self.before / self.sent if self.sent else None
 
 
@@ -181,7 +180,6 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
-    - `parts`: growth of each part over the stretch.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: sentences about missing figures.
     """

@@ -43,7 +43,6 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     """The next request without the staged edits: the starting point of a price.
 
     - `simulator`, `prompt`: the state of the caches, and the request as a cache sees it.
-    - `charge`: the prices.
     - `now`: the time at which it is sent (Unix seconds).
     - `request_ends`: gives the ends of such requests.
     - `nodes`: its blocks if edits are applied already; empty: the raw ones.
@@ -155,9 +154,6 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `without`, `under`: tokens of the next request without and with them, counted alike.
     - `forecast`, `forecast_under`: tokens that the provider will report for the two.
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
-    - `markers`: number of breakpoints with the edits.
-    - `breakage`: what breaks in the cache if they are applied now.
-    - `moments`: cost now, at expiry of the cache if it expires, and at the next miss.
     - `thinking_lost`: tokens of thinking that repairs remove or the provider drops because of them.
     - `quotes`: removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
@@ -272,7 +268,6 @@ def _price_moments(question: PriceQuestion, staged: CachedPrompt, shared: int) -
 def _price_moment(
     name: str, question: PriceQuestion, staged: tuple[CachedPrompt, int], time: float, simulator: Simulator
 ) -> ApplyMoment:
-    """Price applying at `time`; `staged`: the request under the edits, and the tokens before the first difference."""
     first, second = question.plain(name, time, simulator)
     floor = question.floors[0 if first.read else 1]
     changed, changed_later = _predict_two(staged[0], time, simulator)

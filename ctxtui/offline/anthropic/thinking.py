@@ -47,7 +47,6 @@ class Prefix:
         return bytes(self._hasher.digest())
 
     def run_digest(self) -> bytes:
-        """Digest of what was added since the current run of assistant messages began."""
         return bytes((self._run if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
@@ -75,7 +74,6 @@ def _new_hash(data: bytes = b"") -> Any:
 
 
 def _hash_value(hasher: Any, value: Json) -> None:
-    """Hash `value`, unambiguously by type; faster than its JSON for long texts."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
         hasher.update(b'"%d:' % len(data))
@@ -191,7 +189,6 @@ class AnswerSigner:
                 self._prefix.add(str(message.get("role")), block)
 
     def sign(self, text: str) -> str:
-        """Sign the thinking `text`, which follows the blocks added so far."""
         length = _signature_length(self._model, text)
         self._last_signature = issue(self._model, text, self._last_signature, self._prefix, length)
         return self._last_signature
@@ -332,7 +329,6 @@ class _ThinkingCheck:
 
 
 def _latest_assistant_index(messages: Sequence[Body]) -> int:
-    """The first message of the last run of assistant messages."""
     index = len(messages)
     while index and messages[index - 1].get("role") != "assistant":
         index -= 1

@@ -299,7 +299,6 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """Losses of the written context, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 

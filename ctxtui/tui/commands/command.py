@@ -57,7 +57,6 @@ class Command:
     - `run`: the function; commands of the app name a Textual `action` instead.
     - `keys`: Textual key names; the first is shown.
     - `label`: shown in the key line ("": not there); `short_label`: shown there below 160 columns.
-    - `group`: its heading in the help.
     - `panes`: it is listed before other commands if one of these has the focus.
     - `needs`, `needs_any`, `unless`: facts or kinds of rows. The command is available if all of the first, one of the
       second (unless empty) and none of the third hold.
@@ -110,7 +109,6 @@ class Command:
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Its entry in the key line: the fields of `widgets.keyline.Key`."""
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod

@@ -114,7 +114,6 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once; also returns losses, a line each."""
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -270,7 +269,6 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
 
 
 def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
-    """Drop the client's replacement texts of results that were edited."""
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
@@ -288,8 +286,6 @@ _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceTool
 
 
 class ResumeChain:
-    """The records of a session, with inserted ones, as a chain."""
-
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
         self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
@@ -372,7 +368,6 @@ class ResumeChain:
         return {"anchorUuid": self._nearest_remaining(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _uuids_between(self, head: Any, tail: Any) -> list[Any]:
-        """The uuids from `head` to `tail` along the chain; empty if `tail` does not follow `head`."""
         uuids: list[Any] = []
         uuid = tail
         while isinstance(uuid, str) and uuid in self._by_id and uuid not in uuids:
@@ -392,7 +387,6 @@ class ResumeChain:
         return current
 
     def _belongs_to_removed(self, record: SourceRecord) -> bool:
-        """Whether `record` is a snapshot of the files for a removed one."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
