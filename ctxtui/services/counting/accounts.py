@@ -156,7 +156,7 @@ def priced_account(session: Session, book: Book, settings: Settings) -> Account:
 
 
 def calls_with_context(session: Session) -> list[Call]:
-    """The calls whose contexts are recorded, not only their figures; all calls if there are none."""
+    """The calls whose contexts are recorded; all calls if there are none."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 
