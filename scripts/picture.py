@@ -284,7 +284,7 @@ def _app(name: str, arguments: Sequence[str]) -> Any:
         from ctxtui.services.config.config import load
         from ctxtui.tui.start import make_app
 
-        return make_app(name, load().settings)
+        return make_app(name, load())
     module, _, attribute = name.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     return found(*arguments) if callable(found) else found

@@ -63,6 +63,7 @@ PICTURES: Final = {
 def draw(name: str, picture_: Picture) -> None:
     """Draw one picture to docs/."""
     with readme_recording.prepared_home(new=picture_.home) as settings:
+        from ctxtui.services.config.config import Config
         from ctxtui.tui.start import make_app
 
         recording = None
@@ -70,7 +71,7 @@ def draw(name: str, picture_: Picture) -> None:
             # In this user's own folder, as some screens show the path; of yesterday, as a new file would be live.
             recording = shutil.copy(SAMPLE, SAMPLE.name)
             os.utime(recording, (time.time() - DAY_SECONDS,) * 2)
-        app: Any = make_app(recording, dataclasses.replace(settings, theme=picture_.theme))
+        app: Any = make_app(recording, Config(dataclasses.replace(settings, theme=picture_.theme), {}))
         steps = [Step("", "", keys, text, 0) for keys, text in picture_.steps]
         screens = asyncio.run(readme_recording.recorded(app, steps, picture_.size))
     out = REPO / "docs" / f"{name}.png"

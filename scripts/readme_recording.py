@@ -324,9 +324,10 @@ def prepared_home(*, new: bool = False) -> Iterator[Any]:
 def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
     """Write the recording of `steps` to `out`, and the asciicast beside it."""
     with prepared_home() as settings:
+        from ctxtui.services.config.config import Config
         from ctxtui.tui.start import make_app
 
-        screens = asyncio.run(recorded(make_app(None, settings), steps))
+        screens = asyncio.run(recorded(make_app(None, Config(settings, {})), steps))
     drawing = Drawing()
     frames = [
         Frame(tuple(drawing.line(strip) for strip in strips), step.seconds, step.question, step.shown)

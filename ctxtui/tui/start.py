@@ -12,7 +12,6 @@ from textual.screen import Screen
 
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.own_commands import parse_command
-from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
-def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
+def make_app(name: str | None, config: Config, *, tips: bool = False) -> CtxtuiApp:
     """Make the app on the session `name`, or on Home.
 
     `tips`: show tips at the first session ever opened.
     """
-    return _app(name, settings, Path.cwd(), None, tips=tips)
+    return _app(name, config, Path.cwd(), None, tips=tips)
 
 
 def make_chat(
@@ -47,7 +46,7 @@ def make_chat(
         host.own.files = tools
         return _chat(host, config)
 
-    return _app(None, config.settings, cwd, chat)
+    return _app(None, config, cwd, chat)
 
 
 def _chat(host: Host, config: Config) -> Screen[Any]:
@@ -59,12 +58,14 @@ def _chat(host: Host, config: Config) -> Screen[Any]:
 
 def _app(
     name: str | None,
-    settings: Settings,
+    config: Config,
     cwd: Path,
     first: Callable[[], Screen[Any]] | None,
     *,
     tips: bool = False,
 ) -> CtxtuiApp:
+    settings = config.settings
+
     def home() -> Screen[Any]:
         from ctxtui.tui.home.screen import home_screen
 
@@ -85,7 +86,6 @@ def _app(
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.chat.host import Host
 
-        config = Config(settings, {})
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
 
     def is_first_session() -> bool:

@@ -41,7 +41,7 @@ class Painted:
 async def painted(path: Path, home: bool) -> Painted:
     """The screens of the recording at `path`: the inspector with its lists, and with `home` Home before it, whose first
     row must be that recording."""
-    app = make_app(None if home else str(path), load(()).settings)
+    app = make_app(None if home else str(path), load(()))
     text: dict[str, str] = {}
     async with app.run_test(size=SIZE) as pilot:
         if home:

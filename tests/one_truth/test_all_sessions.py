@@ -80,7 +80,7 @@ def made_by_ctxtui(ctxtui: Run) -> set[str]:
 
 async def by_home() -> Said:
     """What Home says, once it has read everything."""
-    app = make_app(None, load(()).settings)
+    app = make_app(None, load(()))
     async with app.run_test(size=(200, 60)) as pilot:
         screen = app.screen
         assert isinstance(screen, HomeScreen)

@@ -89,7 +89,7 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None], key: str, kind: ty
 async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
     """Stages an edit of the largest result of a call and asks every place how full that is; the figures without it and
     with it."""
-    app = make_app(str(path), load(()).settings)
+    app = make_app(str(path), load(()))
     async with app.run_test(size=(160, 50)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)

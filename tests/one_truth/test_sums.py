@@ -54,7 +54,7 @@ def told(app: CtxtuiApp) -> Iterator[tuple[str, str, str, str]]:
 
 async def walked(path: Path, *, home: bool, also: str = "") -> dict[str, list[tuple[str, str, str, str]]]:
     """What is told of the figures of each screen."""
-    app = make_app(None if home else str(path), load(()).settings)
+    app = make_app(None if home else str(path), load(()))
     found: dict[str, list[tuple[str, str, str, str]]] = {}
     async with app.run_test(size=screens.SIZE) as pilot:
         if home:

@@ -17,7 +17,8 @@ from textual.screen import Screen
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.messages import GoHome, Open
-from ctxtui.tui.widgets.keyline import Key, KeyLine
+from ctxtui.tui.widgets.keyline import ALWAYS, Key, KeyLine, _place_keys, keyline
+from ctxtui.views.text.span import plain
 
 
 class Beside:
@@ -107,6 +108,21 @@ async def test_a_click_on_the_key_line_does_what_the_key_does() -> None:
         await pilot.click(KeyLine, offset=(77, 0))
         await pilot.pause()
         assert Line.done == ["back", "on", "on"] and len(app.screen_stack) == 2, "the last one opened the help"
+
+
+@pytest.mark.parametrize("ascii", [False, True])
+def test_a_click_hits_the_key_drawn_at_that_column_in_any_width(ascii: bool) -> None:
+    keys = [
+        Key("⏎", "open", "", ("open",)),
+        Key("[ ]", "next call", "call", ("back", "on")),
+        Key("x", "drop", "", ("x",)),
+    ]
+    for room in range(1, 170):
+        for out in (None, Key("esc", "close", "", ("dismiss",))):
+            line, placed = plain(keyline(room, keys, ascii=ascii, out=out)), _place_keys(room, keys, ALWAYS, ascii, out)
+            for key in placed:
+                words = plain(key.spans)
+                assert line[key.x : key.x + len(words)] == words, (room, line)
 
 
 async def test_threads_of_screens_below_keep_none_above_waiting() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.screen import Screen
 
 from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.config.mcp_servers import load_servers
 from ctxtui.store import leases
 from ctxtui.store.host_process import begin_hosting, end_hosting
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
@@ -50,7 +51,7 @@ async def test_a_chat_with_nothing_answered_yet_has_no_branch(tmp_path: Path) ->
         writer = made.host.writer
         assert writer is not None and writer.wait(5)
         id_ = made.host.session.about.id
-        app = make_app(id_, config(tmp_path).settings)
+        app = make_app(id_, config(tmp_path))
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
@@ -70,7 +71,8 @@ async def test_a_chat_that_ended_in_a_turn_goes_on_when_nobody_has_it(tmp_path: 
         writer.put(SessionResumed(id_))
         writer.put(InFlight("", 1.0, "said", "and then"))
         assert writer.close()
-        app = make_app(id_, config(tmp_path).settings)
+        (tmp_path / "ctxtui.toml").write_text('[mcp]\nsearch = { command = "a-program-of-the-project" }\n')
+        app = make_app(id_, config(tmp_path))
         async with app.run_test(size=(80, 24)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
@@ -81,3 +83,5 @@ async def test_a_chat_that_ended_in_a_turn_goes_on_when_nobody_has_it(tmp_path: 
             chatting = app.screen
             await until(pilot, lambda: chatting.state.host.runner is not None)
             assert chatting.state.host.session.about.id == id_
+            (server_,) = load_servers(chatting.state.host.config, tmp_path)
+            assert server_.project == str(tmp_path), "it needs the user's permission"

@@ -24,7 +24,7 @@ from ctxtui.services.config.config import load
 from ctxtui.tui.start import make_app
 
 async def main(name):
-    app = make_app(name, load().settings)
+    app = make_app(name, load())
     async with app.run_test(size=(120, 40)) as pilot:
         first = set(sys.modules)
         await pilot.pause(1.5)

@@ -74,7 +74,7 @@ async def test_a_recording_opens_whatever_is_reported(tmp_path: Path, usage: Any
     }
     path = tmp_path / "pair.json"
     path.write_text(json.dumps(pair))
-    app = make_app(str(path), config(tmp_path).settings)
+    app = make_app(str(path), config(tmp_path))
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)

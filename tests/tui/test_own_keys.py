@@ -45,7 +45,7 @@ def restored() -> Iterator[None]:
 def app_of(tmp_path: Path, toml: str) -> CtxtuiApp:
     file = tmp_path / "config.toml"
     file.write_text(toml, encoding="utf-8")
-    return make_app(str(SAMPLE), load(env={"CTXTUI_DATA_DIR": str(tmp_path)}, cwd=tmp_path, user=file).settings)
+    return make_app(str(SAMPLE), load(env={"CTXTUI_DATA_DIR": str(tmp_path)}, cwd=tmp_path, user=file))
 
 
 async def opened(app: CtxtuiApp, pilot: Pilot[None]) -> InspectorScreen:

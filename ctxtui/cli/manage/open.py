@@ -25,7 +25,7 @@ def open_(context: click.Context, name: str | None) -> int:
     config = config_of(context)
     need_terminal(name, config.settings)
     with setting_places(config):
-        return start(name, config.settings)
+        return start(name, config)
 
 
 @click.command("last")

@@ -26,7 +26,7 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     export_flags(config)
     need_terminal(name, config.settings)
     with setting_places(config):
-        return start(name, config.settings)
+        return start(name, config)
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def need_terminal(name: str | None, settings: Settings) -> None:
         raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")
 
 
-def start(name: str | None, settings: Settings) -> int:
+def start(name: str | None, config: Config) -> int:
     """Run the screen on the recording `name`, or on the list of sessions; return the exit code.
 
     Raises `WrongUse` without a keyboard, `ScreenCrash`, and errors of opening `name`.
@@ -59,7 +59,7 @@ def start(name: str | None, settings: Settings) -> int:
     def make() -> CtxtuiApp:
         from ctxtui.tui.start import make_app
 
-        return make_app(name, settings, tips=True)
+        return make_app(name, config, tips=True)
 
     return run_app(make)
 

@@ -16,7 +16,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config, Origin
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.settings import FIELDS, Settings
 from ctxtui.services.config.window_checks import check_size, find_size, window_origin, window_setting
 
 ASSUMED_WINDOW: Final = 4096
@@ -37,7 +37,7 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Return `chat_model` with its window.
 
     It is the user's, else the server's, else the model table's, else, for a local server, an assumed one. Raises
-    `BadConfig` if the user's window is larger than the model's, or the user's ``answer_tokens`` leave no room.
+    `BadConfig` if the user's window is larger than the model's, or ``answer_tokens`` leave no room; its default is cut.
     """
     settings = config.settings
     is_known = chat_model.window > 0 and chat_model.origin != ASSUMED_ORIGIN
@@ -49,12 +49,12 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
         place = _source_text(window_origin(name, config))
         check_size(chat_model.model, setting, requested, place, available)
         return replace(chat_model, window=requested, origin=place)
-    answer_origin = config.origins.get("answer_tokens")
-    if answer_origin is not None and settings.answer_tokens + MIN_CONTEXT > available > 0:
+    is_own_limit = settings.answer_tokens != FIELDS["answer_tokens"].default
+    if is_own_limit and settings.answer_tokens + MIN_CONTEXT > available > 0:
         raise BadConfig(
             f"answer_tokens = {settings.answer_tokens:,} leaves no room "
             f"in the {available:,} tokens of {chat_model.model}",
-            place=_source_text(answer_origin),
+            place=_source_text(config.origins.get("answer_tokens")),
             way_out=f"set answer_tokens to {available // 4} or less",
         )
     if not available and chat_model.endpoint.local and not chat_model.is_offline:

@@ -160,7 +160,7 @@ def priced_account(session: Session, book: Book, settings: Settings) -> Account:
 
 
 def calls_with_context(session: Session) -> list[Call]:
-    """The calls of which more than figures is recorded (`Fidelity.TOTALS`); all calls if that holds for none."""
+    """The calls whose contexts are recorded; all calls if there are none."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Search, Start, find_starts, merge_starts, named_starts
 from ctxtui.core.call import Call
+from ctxtui.core.errors import BadPattern
 from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.services.search.pattern import Pattern
@@ -33,7 +34,10 @@ def _first_hit(rule: str) -> Search:
 
     Raises `BadPattern`.
     """
-    pattern = Pattern(rule, regex=True)
+    try:
+        pattern = Pattern(rule, regex=True)
+    except BadPattern as error:
+        raise BadPattern(f"phase rule {rule!r}: {error.message}", place=error.place) from error
 
     def search(text: str) -> str:
         return next((text[start:end] for start, end in pattern.spans(text)), "")

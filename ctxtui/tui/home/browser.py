@@ -62,7 +62,7 @@ class Browser(Vertical):
 
     def on_mount(self) -> None:
         self.rows.now = time.time()
-        self._welcome.styles.height, self._welcome.display = WELCOME_HEIGHT, self._shows_welcome
+        self._welcome.styles.height = WELCOME_HEIGHT
 
     def on_resize(self, event: events.Resize) -> None:
         parts = preview_size(self.app.size.width, self.app.size.height)
@@ -81,6 +81,8 @@ class Browser(Vertical):
     def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
         """Show these entries; `has_sessions`: whether there are sessions at all."""
         self.rows.empty_text = empty_list_text(has_sessions, self.list_order.words)
+        # The welcome describes the whole list.
+        self._welcome.display = self._shows_welcome and not self.list_order.words
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
         self.query_one(Heads).show(sorts()[self.list_order.sort].name)
@@ -115,12 +117,12 @@ class Browser(Vertical):
         self._set_order(replace(self.list_order, falling=not self.list_order.falling))
 
     def leave(self) -> None:
-        """Close the welcome, or else clear the filter."""
-        if self._welcome.display:
-            self._welcome.display = False
-        elif self.list_order.words:
+        """Clear the filter, or else close the welcome."""
+        if self.list_order.words:
             self.filter.set_text("")
             self._set_order(replace(self.list_order, words=""))
+        else:
+            self._welcome.display = self._shows_welcome = False
 
     def _set_order(self, order: ListOrder) -> None:
         self.list_order = order

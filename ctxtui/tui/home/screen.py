@@ -222,7 +222,7 @@ class Delete(_Change):
 
 
 class CloseOpen(Command):
-    """Close a notice, then the welcome, then clear the filter."""
+    """Close a notice, else clear the filter, else close the welcome."""
 
     name, keys, group = "close what is open", ("escape",), "sessions"
     run = Act(lambda: HomeScreen, lambda home: home.leave())
@@ -468,7 +468,7 @@ class HomeScreen(Commanded, Screen[None]):
         return self.browser.sums(spot)
 
     def leave(self) -> None:
-        """Close the notice, the welcome, then the filter, one at a time."""
+        """Close the notice, else clear the filter, else close the welcome."""
         if self.prompt.display:
             self.changes.close()
         else:

@@ -72,7 +72,7 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` until one does not fit, then `out`; `right` at the right end."""
+    """Place `keys` until one does not fit, then `out`; `right` at the right end, or after `out`."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
@@ -92,9 +92,10 @@ def _place_keys(
         column += width(spans) + 2
     if out is not None:
         placed.append(_PlacedKey(column, out, _spans(out, room, ascii)))
+    x = max(x, placed[-1].end + 1 if placed else 1)
     for key, spans in zip(right, always, strict=True):
-        placed.append(_PlacedKey(max(x, 1), key, spans))
-        x = max(x, 1) + width(spans) + 2
+        placed.append(_PlacedKey(x, key, spans))
+        x += width(spans) + 2
     return placed
 
 

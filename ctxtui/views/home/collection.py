@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought, arrange, matches
 from ctxtui.views.home.totals import Totals, totals
 from ctxtui.views.model.call_owners import CallOwners, is_own_session
-from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
 RELOAD_INTERVAL: Final = 20.0
 """Minimum seconds between two readings of a growing session."""
@@ -113,7 +113,8 @@ class Collection(Struct):
         listed = (
             self._with_hold(summary) for summary in self.sessions.values() if self.archived or not summary.archived
         )
-        return arrange(listed, order, self.directory, self.name, self.sought)
+        has_own = any(summary.group != SAMPLES for summary in self.sessions.values())
+        return arrange(listed, order, self.directory, self.name, () if has_own else self.sought)
 
     def _with_hold(self, summary: SessionSummary) -> SessionSummary:
         reason = self.held_reasons.get(summary.path, "")

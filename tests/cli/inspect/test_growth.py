@@ -63,4 +63,4 @@ def test_a_session_of_one_call_says_what_it_lacks(ctxtui: Run, tmp_path: Path) -
 
 def test_an_expression_that_is_none_is_named(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("growth", recording, "--phase-rule", "(")
-    assert ran.code == 2 and "not a regular expression" in ran.err and "Traceback" not in ran.err
+    assert ran.code == 2 and "phase rule '(': not a regular expression" in ran.err and "Traceback" not in ran.err

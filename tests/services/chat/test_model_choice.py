@@ -208,6 +208,8 @@ def test_the_window_in_force(tmp_path: Path) -> None:
     assert params_for(local, Settings())["max_tokens"] == 1024, "a small window keeps room for what is asked"
     with pytest.raises(BadConfig, match="leaves no room"):
         with_window(local, config(tmp_path, "", "answer_tokens=4000"))
+    with pytest.raises(BadConfig, match="leaves no room"):
+        with_window(local, Config(Settings(answer_tokens=4000), {}))
     with pytest.raises(BadConfig, match=r"models\.tiny\.context_size = 5,000 is more than the 4,096") as caught:
         with_window(local, config(tmp_path, "[models.tiny]\ncontext_size = 5000\n"))
     assert "ctxtui.toml:" in caught.value.place

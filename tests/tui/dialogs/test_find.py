@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.search_worker import SessionsSearch
@@ -45,7 +46,7 @@ async def said(pilot: Pilot[None], words: str) -> None:
 
 
 async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
-    async with make_app(None, Settings()).run_test(size=(120, 40)) as pilot:
+    async with make_app(None, Config(Settings(), {})).run_test(size=(120, 40)) as pilot:
         await pilot.press("ctrl+f")
         assert isinstance(pilot.app.screen, FindScreen)
         await pilot.press(*"compute_context", "enter")
@@ -66,7 +67,7 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
 
 
 async def test_a_hit_is_opened_with_the_text_that_was_searched(recorded: Path) -> None:
-    async with make_app(None, Settings()).run_test(size=(120, 40)) as pilot:
+    async with make_app(None, Config(Settings(), {})).run_test(size=(120, 40)) as pilot:
         await pilot.press("ctrl+f", *"needle", "enter")
         await said(pilot, "1 block in ")
         find = pilot.app.screen

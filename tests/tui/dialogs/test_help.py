@@ -52,7 +52,7 @@ def test_what_one_is_doing_comes_before_other_tasks() -> None:
 
 
 def test_commands_of_other_screens_are_found_too() -> None:
-    app = make_app(None, load(()).settings)
+    app = make_app(None, load(()))
     others = app._other_commands()
     assert {"Home", "a chat", "misses", "policies"} <= others.keys()
     what = Help(EVERY, others=lambda: others)

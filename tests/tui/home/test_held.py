@@ -29,10 +29,10 @@ async def test_a_held_request_is_seen_on_home_and_gone_to(
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CTXTUI_TIPS", "0")
-    settings, folder = load_config(cwd=tmp_path).settings, attached_dir()
+    config, folder = load_config(cwd=tmp_path), attached_dir()
     folder.mkdir(parents=True)
     async with (
-        holding(folder, HoldRules(), database(settings.data_dir)) as run,
+        holding(folder, HoldRules(), database(config.settings.data_dir)) as run,
         anthropic.AsyncAnthropic(api_key="k", base_url=run.url, max_retries=0) as client,
     ):
         said: list[Any] = [{"role": "user", "content": "list the harbours"}]
@@ -40,7 +40,7 @@ async def test_a_held_request_is_seen_on_home_and_gone_to(
         answer = await client.messages.create(**asked)
         said += [{"role": "assistant", "content": answer.content}, {"role": "user", "content": "and now?"}]
         await run.written()
-        app = make_app(None, settings)
+        app = make_app(None, config)
         async with app.run_test(size=size) as pilot:
             home = app.screen
             assert isinstance(home, HomeScreen)

@@ -19,6 +19,7 @@ from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
 from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.tui.widgets.keyline import KeyLine
+from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import Span
 from tests.tui.painting import Painted
@@ -319,6 +320,26 @@ async def test_welcome_comes_once_and_goes_with_escape() -> None:
         await pilot.press("escape")
         await until(pilot, app, "Read-only", present=False)
     assert "Read-only" not in await _shown(HomeApp(Shelf([])))
+
+
+async def test_a_filter_takes_the_place_of_the_welcome() -> None:
+    app = HomeApp(
+        Shelf([glimpse("cart", cwd="", group="samples"), glimpse("shop", cwd="", group="samples")]), first_run=True
+    )
+    app.home.collection.sought = (SessionsSought("codex", "~/.codex/sessions"),)
+    async with app.run_test(size=(80, 40)) as pilot:
+        shown = await until(pilot, app, "No session found yet. Below: four samples, and where ctxtui looked.")
+        assert "cart" in shown and "shop" in shown and "~/.codex/sessions" in shown
+        await pilot.press("slash", *"cart")
+        shown = await until(pilot, app, "shop", present=False)
+        assert "cart" in shown and "Below" not in shown, "the list below is another one"
+        await pilot.press("x", "enter")
+        await until(pilot, app, "No session matches “cartx”.  esc show all")
+        await pilot.press("escape")
+        shown = await until(pilot, app, "No session found yet.")
+        assert "cart" in shown and "shop" in shown and "~/.codex/sessions" in shown
+        await pilot.press("escape")
+        await until(pilot, app, "No session found yet.", present=False)
 
 
 async def _shown(app: HomeApp) -> str:

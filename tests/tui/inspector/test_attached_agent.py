@@ -65,7 +65,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                 ):
                     await asyncio.sleep(0.05)
             (path,) = folder.glob("*.jsonl")
-            app = make_app(str(path), load_config(cwd=tmp_path).settings)
+            app = make_app(str(path), load_config(cwd=tmp_path))
             async with app.run_test(size=(80, 24)) as pilot:
                 screen = app.screen
                 assert isinstance(screen, InspectorScreen)
@@ -121,7 +121,7 @@ async def test_the_next_call_pane_says_how_the_cache_is_kept_warm(
         await run.loaded()
         control = Control(folder, "r", run.gate.handle)
         await control.start()
-        app = make_app(str(run.path), load_config(cwd=tmp_path).settings)
+        app = make_app(str(run.path), load_config(cwd=tmp_path))
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)

@@ -56,7 +56,7 @@ async def asked(
     async with holding(folder, HoldRules(compaction=True)) as run:
         await ask(run.url)
         await run.written()
-        app = make_app(str(run.path), load_config(cwd=folder).settings)
+        app = make_app(str(run.path), load_config(cwd=folder))
         async with app.run_test(size=size) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)

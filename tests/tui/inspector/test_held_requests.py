@@ -56,15 +56,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opened]:
     """A program that has asked once, and its session on the screen."""
-    settings = load_config(cwd=tmp_path).settings
+    config = load_config(cwd=tmp_path)
     async with (
-        holding(tmp_path, HoldRules(), database(settings.data_dir)) as run,
+        holding(tmp_path, HoldRules(), database(config.settings.data_dir)) as run,
         anthropic.AsyncAnthropic(api_key="k", base_url=run.url, max_retries=0) as client,
     ):
         program = Program(client, [])
         await program.ask(FIRST)
         await run.written()
-        app = make_app(str(run.path), settings)
+        app = make_app(str(run.path), config)
         async with app.run_test(size=size) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import CallSeen, Session, Skipped
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.services.study.study import Study
@@ -422,7 +423,7 @@ async def test_a_recording_whose_provider_reports_no_input_opens(tmp_path: Path)
     request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
     path = tmp_path / "zero.json"
     path.write_text(json.dumps({"request": request, "response": answer}))
-    app = make_app(str(path), Settings(data_dir=str(tmp_path / "own")))
+    app = make_app(str(path), Config(Settings(data_dir=str(tmp_path / "own")), {}))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)

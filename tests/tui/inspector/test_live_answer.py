@@ -107,7 +107,7 @@ async def test_words_are_on_screen_before_the_answer_ends(
             while not any(b"first half" in path.read_bytes() for path in folder.glob("*.jsonl")):
                 await asyncio.sleep(0.05)
         (path,) = folder.glob("*.jsonl")
-        app = make_app(str(path), load_config(cwd=tmp_path).settings)
+        app = make_app(str(path), load_config(cwd=tmp_path))
         async with app.run_test(size=(100, 30)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
@@ -157,7 +157,7 @@ async def test_what_came_before_the_screen_was_opened_is_there_at_once(
     path = tmp_path / "ctxtui" / "attached" / "s.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(dump([*lines()[:3], {"x": "a", "at": 2.5, "data": sse(FIRST).decode()}]))
-    app = make_app(str(path), load_config(cwd=tmp_path).settings)
+    app = make_app(str(path), load_config(cwd=tmp_path))
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)

@@ -24,8 +24,8 @@ async def test_what_an_agent_stages_is_seen_at_once_and_applied_by_the_user(
     monkeypatch.setenv("CTXTUI_TIPS", "0")
     path = tmp_path / "0a1b2c3d-0000-4000-8000-000000000000.jsonl"
     path.write_bytes(parallel().dump())
-    settings = load(()).settings
-    app = make_app(str(path), settings)
+    config = load(())
+    app = make_app(str(path), config)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
@@ -44,5 +44,5 @@ async def test_what_an_agent_stages_is_seen_at_once_and_applied_by_the_user(
         assert overlay is not None and [edit.author for edit in overlay.staged] == ["agent"]
         await pilot.press("a")
         await until(pilot, lambda: bool(overlay.applied) and not overlay.unsaved)
-    again = SessionEdits(open_file(path), settings).of_thread("main")
+    again = SessionEdits(open_file(path), config.settings).of_thread("main")
     assert [(edit.kind, edit.author) for edit in again.applied] == [("drop", "agent")]

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ctxtui.services.config.clients import CLIENTS, search_places
 from ctxtui.views.home import columns
+from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.preview import growth
 from ctxtui.views.home.session_list import Group, ListOrder, SessionsSought, arrange
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
@@ -60,3 +61,12 @@ def test_without_sessions_it_says_where_it_looked(monkeypatch: pytest.MonkeyPatc
     for listed, words in (([sample, mine], ""), ([sample], "codex")):
         shown = arrange(listed, ListOrder(words=words), "/d", "~", sought)
         assert not [one for one in shown if isinstance(one, SessionsSought)]
+
+
+def test_hidden_sessions_are_not_missing_ones() -> None:
+    hidden, sample = SessionSummary(key="m", archived=True), SessionSummary(key="s", group=SAMPLES)
+    sessions = Collection("/d", "~", sought=(SessionsSought("codex", "~/.codex"),))
+    sessions.update([sample])
+    assert any(isinstance(one, SessionsSought) for one in sessions.entries(ListOrder()))
+    sessions.update([sample, hidden])
+    assert [one.key for one in sessions.entries(ListOrder()) if not isinstance(one, Group)] == ["s"]  # type: ignore[union-attr]

@@ -67,7 +67,7 @@ class RecordedModelAccess:
 
     @property
     def config(self) -> Config:
-        """The user's settings, without the environment."""
+        """The settings without their origins, which matter only if no model is named."""
         return Config(self._source.settings, {})
 
 

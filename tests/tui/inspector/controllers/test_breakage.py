@@ -44,7 +44,7 @@ async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) ->
 
 @pytest.mark.parametrize("position", few([7, 13, 25]))
 async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctxtui: Run, position: int) -> None:
-    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}).settings)
+    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}))
     async with app.run_test(size=(150, 45)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
@@ -78,7 +78,7 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
 
 
 async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui: Run) -> None:
-    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}).settings)
+    app = make_app(str(SAMPLE), load([f"data_dir={tmp_path}"], env={}))
     async with app.run_test(size=(150, 45)) as pilot:
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
