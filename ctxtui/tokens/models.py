@@ -213,7 +213,7 @@ _HOSTS: Final = re.compile(
 """A region and a maker before a model's id, as Bedrock has them."""
 _CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
 _TAIL: Final = re.compile(
-    r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
+    r"(?:-v\d+(?::\d+(?::\d+[km])?)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
 )
 """A version, a date or a variant after a model's name."""
 
