@@ -61,9 +61,9 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     - `answers`: an answer is kept with its prompt.
     - `settles`: writes sometimes become readable only some calls later.
     - `strips`: thinking of earlier turns is removed before the prompt is cached.
-    - `marked`: number of last messages that the client marks at their ends.
-    - `asks_aside`: the client sends a request of its own after each turn.
-    - `keeps_resumed`: its requests begin as before when it is started anew.
+    - `marked`: number of last messages that the client marks at their ends, if its markers are not recorded.
+    - `asks_aside`: the client sends an unrecorded request after each turn, unless its calls show otherwise.
+    - `keeps_resumed`: its requests begin as before when it is started anew, unless its calls show otherwise.
     - `reports_writes`: a report without a write says that nothing was written.
     - `read`, `writes` (by the lifetime's name): prices as multiples of fresh input.
     - `parameters`: by dialect, those that reach the prompt.

@@ -1,6 +1,6 @@
 """The clients whose sessions can be found on this machine: folders, environment variables, processes.
 
-Source: the clients' own source or documentation (November 2026, in the versions of facts §13).
+Source: the clients' own source or documentation (November 2026).
 """
 
 from __future__ import annotations

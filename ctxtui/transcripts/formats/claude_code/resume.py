@@ -2,7 +2,7 @@
 
 The client rebuilds the context from the chain of records (`parentUuid`), so followers of removed records must point to
 what was before them. Its meter and its compaction use the last usage that is not all zeros, and count what follows
-themselves (facts §13.1).
+themselves.
 """
 
 from __future__ import annotations
@@ -399,7 +399,7 @@ def _encode_line(record: Mapping[str, Any]) -> bytes:
 
 
 _VERSION: Final = "2.1.332"
-"""Client version whose record format new sessions use (facts §13)."""
+"""Client version whose record format new sessions use."""
 _TRANSLATED_KINDS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
 _POSITION_MEMBERS: Final = frozenset({"cache_control", "citations"})

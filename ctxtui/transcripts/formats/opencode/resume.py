@@ -1,7 +1,7 @@
 """Write an OpenCode export that the client imports and resumes, with an edited context.
 
 ``opencode import`` ignores ids that it has, so the session, its messages and their parts get new ones. These begin like
-the old ones, because OpenCode orders messages by time and id, parts by id (facts §13.4).
+the old ones, because OpenCode orders messages by time and id, parts by id.
 """
 
 from __future__ import annotations
