@@ -89,7 +89,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id` is planned; `guarded`: the user is asked each time. `result`: the error if it cannot be done."""
+    """The call `id` is planned; `guarded`: the user is asked each time. `result`: an error."""
 
     id: str
     guarded: bool = False

@@ -54,7 +54,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call with uncounted blocks, or while it is unknown which blocks were read."""
+    """Figures of a call while they are not `CallFigures.counted`."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -167,7 +167,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
 
 
 class AnswerSize(Struct, frozen=True):
-    """Recorded size of an answer; `code`: characters of fenced code."""
+    """Size of a recorded answer; `code`: characters of fenced code."""
 
     characters: int
     code: int
@@ -260,9 +260,9 @@ def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Yield the unrecorded input and every block of `call`'s context.
+    """Yield the unrecorded input and every block of `call`'s context; a header counts with the next block.
 
-    A header counts with the block after it. Raises `IndexError` while a block is not counted.
+    Raises `IndexError` while a block is not counted.
     """
     not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if not_recorded:

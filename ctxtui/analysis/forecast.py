@@ -49,7 +49,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     - `answers`: 1 if the base's answer counts as reported, else 0.
     - `known_tokens`: tokens that do not depend on weights: the base's report and that answer.
     - `added`: expected tokens that a client adds and does not record.
-    - `stripped`: thinking of earlier turns is assumed to be removed.
+    - `stripped`: thinking of the previous turn is assumed to be removed.
     - `deviation`: the standard deviation of the forecast.
     """
 

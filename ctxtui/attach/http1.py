@@ -45,7 +45,7 @@ class Head(Struct, frozen=True):
     values: Mapping[str, Sequence[str]]
 
     def all(self, name: str) -> Sequence[str]:
-        """The values of every header `name` (lower case)."""
+        """All values of the header `name` (lower case)."""
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
@@ -58,7 +58,7 @@ class Head(Struct, frozen=True):
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
-        """Whether the lower-case `word` is in the lists of the headers `name`."""
+        """Whether a list in the headers `name` has the lower-case `word`."""
         return any(word == part.strip().lower() for value in self.all(name) for part in value.split(","))
 
 
@@ -140,7 +140,7 @@ def with_target(head: bytes, old: str, new: str) -> bytes:
 
 
 def with_length(head: bytes, length: int) -> bytes:
-    """The bytes of a head for a body of `length` bytes that is neither compressed nor chunked."""
+    """The bytes of a head for a plain body of `length` bytes."""
     lines = head[: -len(END)].split(b"\r\n")
     removed = (b"content-length", b"transfer-encoding", b"content-encoding")
     fields = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in removed]

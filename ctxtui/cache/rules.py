@@ -15,8 +15,8 @@ SECTIONS: Final = ("tools", "system", "messages")
 class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt, at `path` (dots between keys).
 
-    A change of its value invalidates the cache from the section `since` on. Leaving it out is the same as sending
-    `default`. It matters only to `engine` ("": to all).
+    A change of its value (`default` if it is left out) invalidates the cache from the section `since` on. It matters
+    only to `engine` ("": to all).
     """
 
     path: str
@@ -31,7 +31,7 @@ class Mechanism(Struct, frozen=True, kw_only=True):
     - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names.
     - `keeps_every_prefix`: every request is kept until it is unused for `CacheRules.retention` seconds.
     - `holds_one`: the server holds the last prompt and reports no reads: a call reads the common prefix.
-    - `keeps_answers`: answers leave entries of their own, whatever `CacheRules.answers` says.
+    - `keeps_answers`: answers can leave entries of their own, whatever `CacheRules.answers` says.
     - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
     - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
     - `dialect`: assumed for a request whose provider is unknown ("": Chat).

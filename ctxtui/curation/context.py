@@ -59,7 +59,7 @@ def _dialect(items: Sequence[Item]) -> str:
 
 
 def marker_lifetimes(request: Request) -> dict[int, str]:
-    """The lifetimes of a request's cache breakpoints by position ("" if none is named)."""
+    """Lifetimes of a request's cache breakpoints by position ("": none is named)."""
     # Breakpoints are counted over the items in the body itself.
     first, count = request.skeleton.parts.get("carried", (0, 0))
     named = ((marker.item + (count if marker.item >= first else 0), marker.value) for marker in request.markers)

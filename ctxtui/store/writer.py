@@ -244,7 +244,7 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction, but the rows of a new session before."""
+        """Write the first `many` items in one transaction; a new session's rows in another one before."""
         conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))

@@ -60,7 +60,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     - `cause`: the recorded cause of a loss.
     - `pause`: seconds from the start of the previous call to that of this one; None: not recorded.
     - `life`: the longest lifetime of the thread's entries so far, or an automatic cache's retention, in seconds.
-    - `inferred`: the read tokens, if the report does not give them.
+    - `inferred`: the read tokens, if the report does not give them (None: it does).
     """
 
     resent: Resent

@@ -224,7 +224,6 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node of the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:

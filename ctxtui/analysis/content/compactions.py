@@ -133,7 +133,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def brought_back(self) -> list[Recovery]:
-        """Recoveries of files, each block once, in order."""
         by_node = {recovery.node: recovery for fact in self.facts for recovery in fact.recoveries if recovery.tokens}
         return sorted(by_node.values(), key=lambda recovery: (recovery.call, recovery.node))
 
@@ -183,8 +182,6 @@ def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
 
 
 class _CompactionAnalysis:
-    """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
-
     def __init__(
         self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd, request: int | None = None
     ) -> None:

@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
 CallCharge = Callable[[Usage, Call], float | None]
-"""Gives the cost of a usage in USD by the model and time of a recorded call; None if the price is unknown."""
+"""Gives the cost in USD of a recorded call if it had this usage; None if the price is unknown."""
 
 
 class EditedCalls(Struct, frozen=True):

@@ -113,7 +113,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving by blocks that are smaller from the start, by the tokens in `freed` (by node); None if nothing."""
+    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node); None if it saves nothing."""
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None

@@ -305,7 +305,7 @@ class ReadContexts:
         return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
-        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens than the recorded blocks."""
+        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens beyond the recorded blocks."""
         was, start = step.was, step.call.epoch.start
         front = was.front if was is not None else None
         if was is None or front is None or start is EpochStart.START:

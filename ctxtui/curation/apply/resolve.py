@@ -360,7 +360,6 @@ def _first_remaining(context: Context, closure: Closure) -> int:
 
 
 def _opening_message(context: Context, closure: Closure) -> Insertion | None:
-    """The message to insert at the start if the assistant would come first; None if it is not needed."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:

@@ -70,7 +70,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Time at which the readable prefix expires if nothing is sent (Unix seconds, half a second exact).
+        """Time at which the readable prefix expires if nothing is sent (Unix seconds, to half a second).
 
         None if nothing would be read, or it does not expire.
         """
@@ -95,10 +95,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
     def plain(self, name: str, time: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
-        """Outcomes of the request at `time`, and of the same request `PAUSE_S` later, without edits.
-
-        Cached by `name`.
-        """
+        """Outcomes of the request at `time`, and of the same request `PAUSE_S` later, without edits."""
         outcomes = self._plain.get(name)
         if outcomes is None:
             outcomes = self._plain[name] = _predict_two(self.prompt, time, simulator)
@@ -151,7 +148,7 @@ class Breakage(NamedTuple):
 class PriceTag(Struct, frozen=True, kw_only=True):
     """The effect of staged edits.
 
-    - `without`, `under`: tokens of the next request without and with them, counted alike.
+    - `without`, `under`: tokens of the next request without and with them.
     - `forecast`, `forecast_under`: tokens that the provider will report for the two.
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
     - `thinking_lost`: tokens of thinking that repairs remove or the provider drops because of them.
@@ -199,7 +196,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost; 0 if no cost is known."""
+        """Index of the moment with the least one-time cost; 0 if no cost is known."""
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 
@@ -292,10 +289,7 @@ def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time
 
 
 def pays_back(once: float | None, per_call: float | None) -> int | None:
-    """Number of later calls after which `once` is paid back by `per_call` (both additional USD).
-
-    0: at once; None: never, or the price is unknown.
-    """
+    """`ApplyMoment.pays_back` for its `once` and `per_call`."""
     if once is None or per_call is None:
         return None
     if once <= 0:

@@ -74,7 +74,7 @@ class Decision(NamedTuple):
 class HeldRequest:
     """A held request, or the held answer to a compaction; held from `since` to `until` (Unix seconds) at most.
 
-    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for server-sent events.
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (not for a JSON list).
     """
 
     x: str
@@ -207,7 +207,8 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        It passes if it has no text, or if the rule was turned off meanwhile. Pinned texts are added in any case.
+        It passes at once if it has no text, or if the rule was turned off meanwhile. Pinned texts that it lacks are
+        added, unless it is refused.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
@@ -244,7 +245,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request held from now on because of `why` ("": only its answer may be held)."""
+        """The request, held because of `why` ("": only its answer may be held)."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)

@@ -43,7 +43,10 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine, and of the files that these and the common `variables` name."""
+    """The certificates (PEM) of this machine, and of the files that these environment `variables` name.
+
+    Those of `COMMON_CERTIFICATE_VARIABLES` are always included.
+    """
     named = _named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES))
     return b"\n".join(filter(None, (*named, _system_certificates())))
 

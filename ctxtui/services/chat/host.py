@@ -272,12 +272,11 @@ class Host:
         return self.tools.names if self.tools is not None else ()
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
-        """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
         conversation.editor = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:
-        """Continue in `conversation`, another context of this session, from the next request on; record `note`."""
+        """Continue in `conversation`, another context of this session; record `note`."""
         if self.runner is not None:
             self.runner.conversation = self.with_edits(conversation)
             self._handle_moment(progress.Notice(TOOLS_CHANGED, note))

@@ -55,7 +55,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `places`: gives the folders of its recordings; `variables`: the environment variables that move them.
     - `copies`: a session may be in several places; then the first one counts.
     - `beside`: gives the paths, which may not exist, of its recordings in a project's directory.
-    - `named_for`: whether the name of a project's folder is made from that directory.
+    - `named_for`: whether the name of a project's folder is made from a directory's.
     - `worktree_of`: whether that folder belongs to a worktree that the client made inside the directory.
     - `named_in`: gives the file that names the directory of a recording.
     - `directory_file`: a file in the project's folder that names the directory; "": there is none.

@@ -330,7 +330,6 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The absolute directories listed in clients' project files, and those in `ran`."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:

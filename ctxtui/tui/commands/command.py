@@ -126,7 +126,6 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """The command's name in the configuration's table ``[keys]``."""
     return command.name.partition(":")[0].lower()
 
 
@@ -155,7 +154,6 @@ def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 def available_commands(commands: Iterable[type[Command]], context: CommandContext) -> Iterator[type[Command]]:
-    """Yield the available commands, those of the focused pane first."""
     available = [command for command in commands if command.available(context)]
     yield from (command for command in available if context.pane in command.panes)
     yield from (command for command in available if context.pane not in command.panes)

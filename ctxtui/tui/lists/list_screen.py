@@ -341,11 +341,9 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return self.reload_seconds
 
     def first_cursor(self, rows: Sequence[Row]) -> int:
-        """Index of the row that gets the cursor at first."""
         return 0
 
     def title_suffix(self, rows: Sequence[Row]) -> Spans:
-        """Spans after the title."""
         return ()
 
     def rule_notes(self, rows: Sequence[Row]) -> Spans:
@@ -367,7 +365,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        """Draw the filtered rows in order; the cursor stays, or goes to row `cursor`."""
         table = self.table(self.rows).with_column(self.order)
         rows, terms = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
         if terms:

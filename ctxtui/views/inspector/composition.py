@@ -201,7 +201,6 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total and its origin, or the totals before and after staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]

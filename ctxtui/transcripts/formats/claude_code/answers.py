@@ -64,8 +64,6 @@ class SentRequest(Struct, frozen=True):
 
 
 class PendingCall:
-    """A call as last emitted, with the updates from later records of its answer."""
-
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
         self.call = call
         self.answer = answer
@@ -362,7 +360,6 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id`, as the client does with large ones in later requests."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:

@@ -83,7 +83,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class SourceRecord(ResumeEntry):
-    """One record of the source; `usage` and `new_members` replace members (None: unchanged; removed)."""
+    """One record of the source.
+
+    `usage`: its new report (None: unchanged). `new_members`: new values of other members (None: removed).
+    """
 
     raw: bytes
     value: dict[str, Any]
