@@ -44,7 +44,7 @@ from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import budget_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import plain
-from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.request import Request, read_answer_limit
 from ctxtui.wire.speech import user_message
 from ctxtui.wire.translate.turns import SYSTEM
 
@@ -456,9 +456,8 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
     for part, block in (*context_blocks, *task_blocks):
         if part in tokens_by_part and block.kind != HEADER:
             tokens_by_part[part] += round(weigh(counter(card)(block), weights))
-    params = params_for(chat_model, settings)
-    limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
-    tokens_by_part |= {"answer": limits[0]} if limits else {}
+    limit = read_answer_limit(params_for(chat_model, settings), chat_model.endpoint.dialect)
+    tokens_by_part |= {"answer": limit} if limit else {}
     memory, listed_card = host.files.memory_for(task), host.files.card
     plan = RunPlan(
         model=chat_model.model,
