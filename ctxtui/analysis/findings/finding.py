@@ -46,8 +46,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
       None: unknown.
     - `count`: number of things found; `names`: their names.
-    - `setting`: what the user can do, as a sentence; `usd_per_call`: USD that each later call then saves
-      (None: unknown, or the fix is edits).
+    - `setting`: what the user can do, as a sentence.
+    - `usd_per_call`: USD that the fix saves in each later call (None: unknown, or it is edits).
     - `policy`, `policy_settings`: a policy with settings that proposes such edits.
     - `cache`: the cache strategy of the lab whose markers fix it.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.

@@ -131,7 +131,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     last_tokens: int = 0
     """The context of the last call."""
     expires: float = 0.0
-    """Expiry of the cache entry of that call; 0: unknown, or not live."""
+    """Forecast expiry of the prefix that the next call would read from the cache; 0: unknown, or not live."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
