@@ -33,8 +33,6 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that is sent back, and its calls."""
-
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
 
@@ -83,7 +81,6 @@ def _is_sendable(part: TurnPart, cut: bool) -> bool:
 
 
 def _drop_trailing(items: list[tuple[Item, TurnPart | None]]) -> None:
-    """Remove trailing thinking, and headers without content."""
     while items and ((part := items[-1][1]) is None or part.category == THINKING):
         items.pop()
     for at in range(len(items) - 2, -1, -1):
@@ -113,7 +110,6 @@ def _with_id(item: Item, id_: str) -> Item:
 
 
 def _mark_incomplete(header: Item) -> Item:
-    """The header of a message that broke off, with status incomplete instead of in progress."""
     value = header.block.value()
     if not isinstance(value, dict) or value.get("status") != "in_progress":
         return header
@@ -205,7 +201,6 @@ class Conversation:
         return settled
 
     def add_results(self, results: Sequence[Result]) -> int:
-        """Append tool results; returns the new head."""
         named = [result._replace(name=result.name or self._names.get(result.id, "")) for result in results]
         self.head = self.tree.extend(self.head, tool_results(self.dialect, named))
         return self.head
@@ -228,7 +223,6 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions of cache breakpoints in `items`, and their marker (None: no positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -252,7 +246,6 @@ class Conversation:
 
 
 def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]:
-    """The items as sent, with the marks of the same blocks in `agent_items`."""
     # A header gets the mark of the block after it: headers of one role are equal.
     marks = {
         item.block.digest: item.place.mark for item in agent_items if item.place.mark and item.block.kind != HEADER
@@ -317,7 +310,6 @@ def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversatio
 
 
 def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Item]) -> Conversation:
-    """A copy of `conversation` with the items `new`, then the `rest` of its own."""
     items = [*new, *(_without_thinking(rest) if conversation.dialect == ANTHROPIC else rest)]
     skeleton = skeleton_for(conversation.dialect, Request((), conversation.skeleton).params, items)
     rebuilt = Conversation(
@@ -328,7 +320,6 @@ def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Ite
 
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:
-    """The items without thinking, and without headers of messages that held nothing else."""
     left = [item for item in items if not _is_message_part(item) or to_part(item.block).category != THINKING]
     are_parts = [_is_message_part(item) for item in left] + [False]
     header = [item.block.kind == HEADER and item.place.section == "messages" for item in left]
@@ -346,7 +337,6 @@ def _is_message_part(item: Item) -> bool:
 
 
 def _opening_items(opening: ConversationStart) -> list[Item]:
-    """Tools and system text as items, in Anthropic's form."""
     body: dict[str, Json] = {"model": "", "max_tokens": 1, "messages": [{"role": "user", "content": _PROBE}]}
     if opening.tools:
         body["tools"] = list(opening.tools)

@@ -30,8 +30,6 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of a tool call."""
-
     id: str
     text: str
     is_error: bool = False
@@ -91,7 +89,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id` is planned; `guarded`: the user is asked each time. `result`: the error if it cannot be done."""
+    """The call `id` is planned; `guarded`: the user is asked each time. `result`: an error."""
 
     id: str
     guarded: bool = False
@@ -99,8 +97,6 @@ class Planned(Struct, frozen=True):
 
 
 class Permitted(Struct, frozen=True):
-    """The user answered for the call `id`."""
-
     id: str
     leave: ToolLeave
 
@@ -118,14 +114,10 @@ Event = (
 
 
 class AddUser(Struct, frozen=True):
-    """Append a user message to the context."""
-
     text: str
 
 
 class AddResults(Struct, frozen=True):
-    """Append the results of the last answer's calls to the context."""
-
     results: tuple[ToolResult, ...]
 
 
@@ -134,8 +126,6 @@ class Prepare(Struct, frozen=True):
 
 
 class HoldRequest(Struct, frozen=True):
-    """Show that the request is held, and why."""
-
     reason: str
 
 

@@ -54,7 +54,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call with uncounted blocks, or while it is unknown which blocks were read."""
+    """Figures of a call while they are not `CallFigures.counted`."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -99,7 +99,6 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
 
 def figures(book: Book, call: Call) -> CallFigures:
-    """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
     if not book.is_counted(call.model, head):
         return uncounted_figures(call)
@@ -168,7 +167,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
 
 
 class AnswerSize(Struct, frozen=True):
-    """Recorded size of an answer; `code`: characters of fenced code."""
+    """Size of a recorded answer; `code`: characters of fenced code."""
 
     characters: int
     code: int
@@ -238,18 +237,15 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
 
 
 def reattached_tokens(book: Book, call: Call) -> int:
-    """Tokens that a client attached again after a compaction and did not record."""
     read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Tokens that the recorded context of `call` lacks: not recorded, or attached again."""
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 
 def _unrecorded_front(book: Book, call: Call) -> int | None:
-    """Unrecorded system prompt and tools, while the reports are not processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
@@ -264,9 +260,9 @@ def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Yield the unrecorded input and every block of `call`'s context.
+    """Yield the unrecorded input and every block of `call`'s context; a header counts with the next block.
 
-    A header counts with the block after it. Raises `IndexError` while a block is not counted.
+    Raises `IndexError` while a block is not counted.
     """
     not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if not_recorded:
@@ -280,7 +276,6 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """Make the block *not recorded*."""
     name = name_missing(book, call, figures(book, call).categories)
     return _inferred_block(book, call, tokens, NOT_RECORDED, f"{name}, not in the recording")
 

@@ -49,7 +49,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     - `answers`: 1 if the base's answer counts as reported, else 0.
     - `known_tokens`: tokens that do not depend on weights: the base's report and that answer.
     - `added`: expected tokens that a client adds and does not record.
-    - `stripped`: thinking of earlier turns is assumed to be removed.
+    - `stripped`: thinking of the previous turn is assumed to be removed.
     - `deviation`: the standard deviation of the forecast.
     """
 
@@ -67,7 +67,6 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
-        """Tokens expected on top of the base's report."""
         return self.predicted - self.step.usage.input
 
 
@@ -122,7 +121,6 @@ class Forecaster:
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
-        """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
     def _weights(self, model: str) -> Weights:
@@ -161,7 +159,6 @@ class Forecaster:
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
-        """Learn from the report of `call` and its `forecast`; without a report, nothing."""
         if call.usage is None or not call.usage.input:
             return
         self._lineages[call.thread].add(call, forecast.step if forecast else None)
@@ -354,7 +351,6 @@ class ForecastLearner:
         return True
 
     def weights(self, model: str) -> Weights:
-        """Weights of `model` as last published."""
         return self._weights.get(model) or prior_weights(self._card(model))
 
     def _is_counted(self, id_: str) -> bool:

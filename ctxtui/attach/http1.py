@@ -45,7 +45,7 @@ class Head(Struct, frozen=True):
     values: Mapping[str, Sequence[str]]
 
     def all(self, name: str) -> Sequence[str]:
-        """The values of every header `name` (lower case)."""
+        """All values of the header `name` (lower case)."""
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
@@ -55,11 +55,10 @@ class Head(Struct, frozen=True):
 
     @property
     def last(self) -> dict[str, str]:
-        """The last value for each name."""
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
-        """Whether the lower-case `word` is in the lists of the headers `name`."""
+        """Whether a list in the headers `name` has the lower-case `word`."""
         return any(word == part.strip().lower() for value in self.all(name) for part in value.split(","))
 
 
@@ -136,13 +135,12 @@ def with_field(head: Head, name: str, value: str) -> bytes:
 
 
 def with_target(head: bytes, old: str, new: str) -> bytes:
-    """The bytes of a head with the target `new` instead of `old`."""
     line, rest = head.split(b"\r\n", 1)
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
 
 def with_length(head: bytes, length: int) -> bytes:
-    """The bytes of a head for a body of `length` bytes that is neither compressed nor chunked."""
+    """The bytes of a head for a plain body of `length` bytes."""
     lines = head[: -len(END)].split(b"\r\n")
     removed = (b"content-length", b"transfer-encoding", b"content-encoding")
     fields = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in removed]
@@ -150,7 +148,6 @@ def with_length(head: bytes, length: int) -> bytes:
 
 
 def keeps_open(head: Head) -> bool:
-    """Whether the connection stays open after this message."""
     if head.holds("connection", "close"):
         return False
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
@@ -216,7 +213,6 @@ class BodyReader(Struct):
         return at, b"".join(contents)
 
     def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
-        """Read complete chunks from `at` on; returns the position of their end."""
         head, size = b"", 0
         while True:
             # Many are as long as the previous one.

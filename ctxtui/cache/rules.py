@@ -15,8 +15,8 @@ SECTIONS: Final = ("tools", "system", "messages")
 class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt, at `path` (dots between keys).
 
-    A change of its value invalidates the cache from the section `since` on. Leaving it out is the same as sending
-    `default`. It matters only to `engine` ("": to all).
+    A change of its value (`default` if it is left out) invalidates the cache from the section `since` on. It matters
+    only to `engine` ("": to all).
     """
 
     path: str
@@ -31,7 +31,7 @@ class Mechanism(Struct, frozen=True, kw_only=True):
     - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names.
     - `keeps_every_prefix`: every request is kept until it is unused for `CacheRules.retention` seconds.
     - `holds_one`: the server holds the last prompt and reports no reads: a call reads the common prefix.
-    - `keeps_answers`: answers leave entries of their own, whatever `CacheRules.answers` says.
+    - `keeps_answers`: answers can leave entries of their own, whatever `CacheRules.answers` says.
     - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
     - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
     - `dialect`: assumed for a request whose provider is unknown ("": Chat).
@@ -61,9 +61,9 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     - `answers`: an answer is kept with its prompt.
     - `settles`: writes sometimes become readable only some calls later.
     - `strips`: thinking of earlier turns is removed before the prompt is cached.
-    - `marked`: number of last messages that the client marks at their ends.
-    - `asks_aside`: the client sends a request of its own after each turn.
-    - `keeps_resumed`: its requests begin as before when it is started anew.
+    - `marked`: number of last messages that the client marks at their ends, if its markers are not recorded.
+    - `asks_aside`: the client sends an unrecorded request after each turn, unless its calls show otherwise.
+    - `keeps_resumed`: its requests begin as before when it is started anew, unless its calls show otherwise.
     - `reports_writes`: a report without a write says that nothing was written.
     - `read`, `writes` (by the lifetime's name): prices as multiples of fresh input.
     - `parameters`: by dialect, those that reach the prompt.
@@ -99,7 +99,6 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.engine != "none"
 
     def seconds(self, life: str) -> float:
-        """Seconds of the lifetime named `life`; the default one if unknown."""
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:

@@ -66,13 +66,10 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=256)
 def message_place(role: str, mark: str = "") -> Place:
-    """The `Place` of a part of a message."""
     return Place("messages", role, mark)
 
 
 class Item(NamedTuple):
-    """A block with its place in a request."""
-
     block: Block
     place: Place
 
@@ -88,7 +85,6 @@ def make(kind: str, value: Json) -> Block:
 
 
 def digest_with_kind(kind: str, body: bytes) -> str:
-    """Digest of a block whose body does not contain its `kind`."""
     return canonical.digest(kind.encode("utf-8", "replace") + b"\0" + body)
 
 
@@ -99,7 +95,6 @@ def from_part(value: Json, default_kind: str = "text") -> Block:
 
 
 def text(content: str) -> Block:
-    """Make a text block."""
     return make("text", {"type": "text", "text": content})
 
 

@@ -28,14 +28,11 @@ MISS: Final = "miss"
 
 
 class EditsInForce(NamedTuple):
-    """The edits in force, in order."""
-
     applied: tuple[Edit, ...]
     staged: tuple[Edit, ...]
 
 
 def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
-    """Split the active edits of `log` into applied and staged."""
     entries = list(log)
     applied_ids, active_ids = set[str](), _active_ids(entries)
     for entry in entries:
@@ -131,7 +128,6 @@ def revert_entries(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: s
 
 
 def discard_staged(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that revert everything staged."""
     return revert_entries(log, [edit.id for edit in edits_in_force(log).staged], stamp, DISCARD)
 
 
@@ -148,12 +144,10 @@ def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that undo the last action; empty if there is none."""
     return revert_entries(log, [e.id for e in last_action(log)], stamp, UNDO)
 
 
 def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that restore the last undone action; empty after a newer action."""
     _, undone = _find_actions(log)
     return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
@@ -162,7 +156,6 @@ _Action = list[Edit]
 
 
 def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
-    """Actions in force, and undone ones with the reverts that undid them; oldest first."""
     done: list[_Action] = []
     undone: list[tuple[_Action, _Action]] = []
     for entries in _group_batches(log):
@@ -178,13 +171,11 @@ def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Actio
 
 
 def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
-    """Index of the action that the entries of an undo reverted; the last one if none has them."""
     ids = {entry.reverts for entry in entries}
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _group_batches(log: Sequence[Edit]) -> list[_Action]:
-    """Group neighbouring entries of one batch, without waits and exports, which cannot be undone."""
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):

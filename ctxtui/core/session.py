@@ -103,7 +103,6 @@ Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outc
 
 
 def threads_of(events: Iterable[Event]) -> set[str]:
-    """The threads with calls or happenings among `events`."""
     return {
         event.call.thread if isinstance(event, CallSeen) else event.thread
         for event in events
@@ -136,7 +135,6 @@ class Session(Struct):
     """The newest report on each quota window."""
 
     def apply(self, event: Event) -> None:
-        """Apply one event."""
         # Most events are of the first two kinds, and a match statement takes five times as long as `isinstance`.
         if isinstance(event, CallSeen):
             self._add_call(event.call)
@@ -163,7 +161,6 @@ class Session(Struct):
                 pass
 
     def fold(self, events: Iterable[Event]) -> Session:
-        """Apply many events; returns itself."""
         for event in events:
             self.apply(event)
         return self
@@ -182,7 +179,6 @@ class Session(Struct):
             self._remove_from_old_thread(old)
 
     def _remove_from_old_thread(self, call: Call) -> None:
-        """Remove `call` from its old thread, and the thread if it has no call left."""
         remaining = self.order[call.thread]
         remaining.remove(call.id)
         if not remaining:

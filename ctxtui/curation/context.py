@@ -54,13 +54,12 @@ class Message(NamedTuple):
 
 
 def _dialect(items: Sequence[Item]) -> str:
-    """Guess the dialect of items without a request."""
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
     return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
 def marker_lifetimes(request: Request) -> dict[int, str]:
-    """The lifetimes of a request's cache breakpoints by position ("" if none is named)."""
+    """Lifetimes of a request's cache breakpoints by position ("": none is named)."""
     # Breakpoints are counted over the items in the body itself.
     first, count = request.skeleton.parts.get("carried", (0, 0))
     named = ((marker.item + (count if marker.item >= first else 0), marker.value) for marker in request.markers)
@@ -101,9 +100,7 @@ class CallFacts(NamedTuple):
     """The effects of a call, read from its input.
 
     - `key`: the files that it reads or changes, else its tool and the first two words of its command.
-    - `label`: a short name for people.
-    - `changed`, `read`: paths of files.
-    - `commits`: commit messages.
+    - `changed`, `read`: paths of files; `commits`: commit messages.
     - `todos`: the to-do list as (id, text, is open); None if the call has none.
     """
 
@@ -236,7 +233,6 @@ class Context:
         return self.find(target), False
 
     def target(self, position: int) -> Target:
-        """The target for edits of the block at `position`."""
         target = self._targets.get(position)
         if target is None:
             block = self.items[position].block
@@ -350,7 +346,6 @@ class Context:
         self._ids.setdefault(f"{CALL} {id_}", []).append(position)
 
     def _add_answer(self, at: int, id_: str, *, by_name: bool = False) -> None:
-        """Pair an answer with its call; with `by_name` it may name the tool instead."""
         if by_name and id_ not in self._open:
             calls = (position for positions in self._open.values() for position in positions)
             call = next((p for p in calls if self.reading(p).name == id_), None)

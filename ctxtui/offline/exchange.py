@@ -57,7 +57,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise `json.JSONDecodeError` for an escaped lone surrogate, which Python's parser accepts."""
     if "\\ud" not in text and "\\uD" not in text:
         return
     for escape in _ESCAPE.finditer(text):
@@ -140,7 +139,6 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     - `events`: the answer as a stream of `media_type`, sent instead of `body`; None: no stream.
     - `begin`: called just before the answer is sent; cache writes can be read from then on.
-    - `failure_event`: the dialect's chunk for a failure in the middle of a stream.
     """
 
     status: int = 200
@@ -191,7 +189,6 @@ class Refusal(Struct, frozen=True):
     """One reason to refuse a request.
 
     - `message`: in the provider's own words if known.
-    - `type`: the provider's class of error, where the HTTP status does not decide it.
     - `param`, `code`: OpenAI's fields; `code` is also Anthropic's ``details.error_code``.
     - `rule`: the violated rule in a few words; that of a rate limit ends in the seconds to wait.
     """

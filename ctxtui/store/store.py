@@ -52,10 +52,7 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 
 
 def backup(path: Path, to: Path, now: float) -> Path:
-    """Copy the database to the new file `to`, or into the folder `to`; returns the copy's path.
-
-    Raises `CtxtuiError` if the file exists or cannot be written.
-    """
+    """Copy the database to the new file `to`, or into the folder `to`; returns the copy's path."""
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
     try:
@@ -147,8 +144,7 @@ class Store:
     ) -> str:
         """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
 
-        - A recording that is stored already, perhaps with fewer calls, is updated; the user's title, tags and edits
-          stay.
+        - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
         - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
         - A different recording with the same id gets a new id.
 
@@ -197,22 +193,19 @@ class Store:
 
     @explains_errors
     def rename(self, session_id: str, title: str) -> str:
-        """Set a session's title ("": the recording's own); returns its id."""
         return changes.rename(self._conn, session_id, title)
 
     @explains_errors
     def tag(self, session_id: str, tags: Iterable[str], *, remove: bool = False) -> str:
-        """Add tags to a session, or remove them; returns its id."""
         return changes.tag(self._conn, session_id, tags, remove=remove)
 
     @explains_errors
     def archive(self, session_id: str, *, undo: bool = False) -> str:
-        """Hide a session from `sessions`, or show it again; returns its id."""
         return changes.archive(self._conn, session_id, archived=not undo)
 
     @explains_errors
     def set_subscription(self, session_id: str, *, undo: bool = False) -> str:
-        """Mark a session as paid by a subscription, or as paid by use; returns its id."""
+        """Mark a session as paid by a subscription, or with `undo` by use; returns its id."""
         return changes.set_subscription(self._conn, session_id, on=not undo)
 
     @explains_errors
@@ -222,9 +215,9 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """Ids of sessions whose last call ended over `older_than` seconds before `now` (Unix seconds).
+        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now` (Unix seconds).
 
-        Without a time of calls, the first import counts. Hosted sessions are left out.
+        Without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
@@ -256,7 +249,6 @@ class Store:
 
     @explains_errors
     def edited_sessions(self) -> list[str]:
-        """The ids of the sessions with edits."""
         return edits.edited_sessions(self._conn)
 
     @explains_errors
@@ -298,18 +290,12 @@ class Store:
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """Keys of the summaries by other than these `versions` of their code.
-
-        Each is the `rows.sql_text` of the path, the size, the mtime, and the version.
-        """
+        """(`rows.sql_text` of the path, size, mtime, version) of the summaries by other `versions` of their code."""
         return cache.outdated_summaries(self._conn, versions)
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """All summaries by this `version` of their code.
-
-        Each is the `rows.sql_text` of the file's path, its size and mtime, and the summary as JSON text.
-        """
+        """(`rows.sql_text` of the path, size, mtime, JSON text) of all summaries by this `version` of their code."""
         return cache.load_summaries(self._conn, version)
 
     @explains_errors
@@ -318,10 +304,7 @@ class Store:
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache summaries, each with the path, size and mtime of its file.
-
-        A cached summary by the more detailed version `more` stays if its file has not changed since.
-        """
+        """Cache (path, size, mtime, summary); one by the more detailed version `more` stays if its file is the same."""
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 
     @explains_errors
@@ -341,7 +324,7 @@ class Store:
     def backup(self, to: str | Path, now: float | None = None, *, plain: bool = False) -> Path:
         """Copy the database to a new file, or into a folder; returns the copy's path.
 
-        A `plain` copy can be read without zstd; it has no search index.
+        A `plain` copy can be read without zstd; its search index is empty.
         """
         copy = backup(self.path, Path(to), time.time() if now is None else now)
         if plain:

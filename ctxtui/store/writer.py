@@ -49,8 +49,6 @@ class SessionBegun(NamedTuple):
 
 
 class SessionResumed(NamedTuple):
-    """A stored session that continues."""
-
     id: str
 
 
@@ -171,7 +169,6 @@ class Writer:
     # The thread
 
     def _run(self) -> None:
-        """Wait, gather and write until `close`; then until everything is written or an attempt has failed."""
         while True:
             # Set before the second look at the queue, so that `put` wakes this thread for whatever that misses.
             self._idle = not self._waiting
@@ -228,7 +225,6 @@ class Writer:
         return False
 
     def _attempt(self) -> bool:
-        """Write the waiting items in one transaction; returns whether they are in the file."""
         many = len(self._waiting)
         try:
             with explain_errors(self.path):
@@ -248,7 +244,7 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction, but the rows of a new session before."""
+        """Write the first `many` items in one transaction; a new session's rows in another one before."""
         conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))

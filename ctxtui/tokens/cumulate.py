@@ -37,7 +37,6 @@ class WholeTokens:
         return tuple(values)
 
     def category_tokens(self, number: int, category: int) -> int:
-        """Like `tokens_at`, for a single category."""
         row = self.rows.row_at(number, category)
         self._allocate(row)
         return self._weigh_row(row)
@@ -71,11 +70,9 @@ class FeatureRows:
         return len(self._of)
 
     def add_same(self, source: int) -> None:
-        """Append a context with the composition of context `source`."""
         self._of.append(self._of[source])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """Append a context: the context `before` with `more` features by category index."""
         self._of.append(self._extend(before, more))
 
     def replace(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
@@ -98,7 +95,6 @@ class FeatureRows:
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
-        """The row of each category in a context."""
         return self._of[number]
 
     def row_at(self, number: int, category: int) -> int:
@@ -141,7 +137,6 @@ class _HeaderFeatures:
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    - `measure`: gives the raw features of one block.
     - `parts`: splits them among categories.
     - `reported`: reported tokens by node, instead of the features of the block.
     - `alike`: the same by digest, for nodes that `reported` lacks.
@@ -234,7 +229,6 @@ class Cumulated:
         return self._owed.features_after(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
-        """Categories in which the block of `node` counts."""
         return self._split.get(node) or (self._tree[node].category,)
 
     @property
@@ -258,7 +252,6 @@ class Cumulated:
         return self._rows.composition_at(node)
 
     def features_at(self, node: int, category: int) -> Features:
-        """Like `composition_at`, for a single category."""
         return self._rows.features_at(node, category)
 
     def whole_tokens(self, weights: Weights) -> WholeTokens:

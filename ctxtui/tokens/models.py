@@ -51,15 +51,14 @@ class ModelCard(Struct, frozen=True):
 
     Sizes in tokens:
     - `window`, `max_output`: limits of the context and the answer.
+    - `cache_minimum`: the shortest prefix that is cached.
     - `long_window`: a longer window that can be requested.
     - `unasked_window`: the window that Claude Code assumes when it requests none.
     - `usable`: the part of the window that may be filled.
-    - `cache_minimum`: the shortest prefix that is cached.
 
     Behaviour:
     - `strips_thinking`: the provider removes thinking of earlier turns.
     - `binds_thinking`: a thinking block is refused when anything before it was changed.
-    - `prefill`: a request may end with the assistant's message.
 
     `sources` gives the source of each figure, by field name.
     """
@@ -151,7 +150,6 @@ class ModelRule(Struct, frozen=True):
 
 
 def matches_pattern(name: str, pattern: str) -> bool:
-    """`fnmatch.fnmatchcase`, faster for patterns with ``*`` only (by 5 ms for a card)."""
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")
@@ -215,7 +213,7 @@ _HOSTS: Final = re.compile(
 """A region and a maker before a model's id, as Bedrock has them."""
 _CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
 _TAIL: Final = re.compile(
-    r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
+    r"(?:-v\d+(?::\d+(?::\d+[km])?)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
 )
 """A version, a date or a variant after a model's name."""
 

@@ -21,7 +21,6 @@ class Format(Struct, frozen=True):
 
     - `name`: unique; mostly the same as `Described.source` of its sessions.
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
-    - `open`: makes a reader.
     - `companions`: glob patterns of further files of a session, relative to its folder; ``{stem}`` is the file name
       without ending.
     - `is_companion(head, other_head)`: whether a file that matches `companions` belongs to the session, by the first

@@ -69,8 +69,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     - `home` makes the list of sessions, `inspector` the screen of a session (its path or stored id), `chat` the screen
       that continues from a call (session, thread, number).
     - The first screen is what `first` makes; without it, the session `target`; without both, Home.
-    - `first_look`: whether to show tips over the first session.
-    - `other_commands`: the commands of all screens by screen name, for the help.
+    - `first_look`: returns True once, before any session was opened; then tips are shown.
     - `own`: the user's own commands; a subclass has their palette entries (`OWN_COMMANDS`) and keys (`BINDINGS`).
     """
 
@@ -127,11 +126,9 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         apply_theme(self, os.environ, theme, glyphs, themes)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return nothing before our theme is set: Textual's default theme is never drawn."""
         return super().get_css_variables() if self._has_theme else {}
 
     def get_driver_class(self) -> type[Driver]:
-        """`TerminalDriver` on Unix, else Textual's."""
         driver = super().get_driver_class()
         if driver.__module__ != "textual.drivers.linux_driver":
             return driver
@@ -143,7 +140,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
 
     def on_load(self) -> None:
-        """Set up signal handlers and threads."""
         loop = asyncio.get_running_loop()
         # Each screen on the stack keeps its threads while it is open. Python's default (six on two processors)
         # is used up by a chat over a session over Home: the chat would wait for ever.
@@ -192,13 +188,11 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write only those cells of a frame that changed."""
         super()._display(
             screen, self._cells.limit_to_changes(renderable) if isinstance(renderable, CompositorUpdate) else renderable
         )
 
     def action_redraw(self) -> None:
-        """Write the whole screen again."""
         self._cells.forget()
         self.screen.refresh(layout=True)
 
@@ -207,7 +201,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self._cells.forget()
 
     def on_ready(self) -> None:
-        """Start timers after the first frame."""
         # A shell wrote over the screen while suspended; Textual only draws what changed.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_timer(_SECONDS_TO_FREEZE, _freeze_garbage)

@@ -60,7 +60,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     - `cause`: the recorded cause of a loss.
     - `pause`: seconds from the start of the previous call to that of this one; None: not recorded.
     - `life`: the longest lifetime of the thread's entries so far, or an automatic cache's retention, in seconds.
-    - `inferred`: the read tokens, if the report does not give them.
+    - `inferred`: the read tokens, if the report does not give them (None: it does).
     """
 
     resent: Resent
@@ -107,7 +107,6 @@ class CachedInputs:
         self._writes = WriteReports()
 
     def add_call(self, call: Call) -> CachedInput:
-        """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
@@ -157,10 +156,6 @@ class CachedInputs:
         )
 
     def _cached_tokens(self, before: Call, usage_before: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that the call `before`, with the usage `usage_before`, left in the cache.
-
-        Without reported writes, all of its input if there is a sign that the model caches.
-        """
         if usage_before.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return self._writes.cached_after(before, rules)
         assert call.usage is not None

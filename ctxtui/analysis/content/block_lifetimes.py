@@ -106,7 +106,6 @@ class BlockLifetimes:
         self._heads.append(call.sent_head)
 
     def _changed_blocks(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
-        """Blocks removed (numbers) and added (numbers with nodes) from one context to the next."""
         tree, occurrences = self._tree, self._occurrences
         shared = tree.common(before, head)
         removed = []
@@ -141,7 +140,6 @@ class BlockLifetimes:
         return number - 1 if number else None
 
     def _first_equal_node(self, node: int) -> int:
-        """The first node with the same prefix as `node`, ignoring headers."""
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:
@@ -168,7 +166,6 @@ class BlockLifetimes:
         return first[1] if first is not None else None
 
     def truncate(self, calls: int) -> None:
-        """Keep only the first `calls` calls."""
         while self.done > calls:
             head = self._heads.pop()
             removed, added = self._changed_blocks(head, self._heads[-1] if self._heads else ROOT)
@@ -210,7 +207,6 @@ class BlockLifetimes:
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
-        """Number of calls, of the first `calls`, whose context held any block of `nodes`."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))
@@ -228,7 +224,6 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node of the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:

@@ -133,7 +133,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def brought_back(self) -> list[Recovery]:
-        """Recoveries of files, each block once, in order."""
         by_node = {recovery.node: recovery for fact in self.facts for recovery in fact.recoveries if recovery.tokens}
         return sorted(by_node.values(), key=lambda recovery: (recovery.call, recovery.node))
 
@@ -177,15 +176,12 @@ def preview_compaction(book: Book, thread: str, summary: str, request: int | Non
 
 
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
-    """The compactions of a thread, with the cost of recoveries."""
     return find_compactions(
         book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
     )
 
 
 class _CompactionAnalysis:
-    """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
-
     def __init__(
         self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd, request: int | None = None
     ) -> None:
@@ -245,7 +241,6 @@ class _CompactionAnalysis:
         )
 
     def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
-        """The facts of the context before, and `Compaction.literals`; `text` is all text that remains."""
         files, decisions = self._find_files(text), self._find_decisions(text)
         literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
@@ -442,7 +437,6 @@ class _CompactionAnalysis:
 
 
 def _recovery_kind(node: Node) -> str:
-    """The way a literal in the block of `node` comes back; "": it does not count."""
     if node.category == _RESULT:
         return CAME_AGAIN
     return SAID_AGAIN if _is_from_person(node) else USED_AGAIN if node.category in _MODELS else ""
@@ -453,7 +447,6 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name, of more than three characters, as a separate word."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -500,7 +493,6 @@ _KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: 
 
 
 def keep_fact(summary: str, fact: Fact) -> str:
-    """Add a line for a fact to the summary that lost it."""
     heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
     return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
 
@@ -526,6 +518,5 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
-    """Lost facts of a kind, the recovered ones first."""
     lost = [fact for fact in compaction.facts_of(kind) if not fact.is_kept]
     return sorted(lost, key=lambda fact: not fact.recoveries)

@@ -1,4 +1,4 @@
-"""Findings, the inputs of their search, and helpers that all kinds share."""
+"""Findings, and the inputs of their search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 class Place(NamedTuple):
     """The block in which something was found.
 
-    - `what`: the thing found.
     - `call`: the call that first sent the block; `block`: its position in the context (both from 1).
     - `origin`: the tool with its argument, or the author.
     """
@@ -47,14 +46,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
       None: unknown.
     - `count`: number of things found; `names`: their names.
-    - `edits`: fix it from here on.
-    - `setting`: what the user can do, as a sentence; `usd_per_call`: USD that each later call then saves
-      (None: unknown, or the fix is edits).
+    - `setting`: what the user can do, as a sentence.
+    - `usd_per_call`: USD that the fix saves in each later call (None: unknown, or it is edits).
     - `policy`, `policy_settings`: a policy with settings that proposes such edits.
     - `cache`: the cache strategy of the lab whose markers fix it.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
     - `warning`: listed whatever the fix costs.
-    - `places`: in the order of the context.
     """
 
     kind: str
@@ -122,10 +119,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
         ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Filter `edits` to those that lose no text quoted later.
-
-        Raises `NothingToStage` if none is left.
-        """
+        """The `edits` that lose no text quoted later. Raises `NothingToStage` if all would."""
         unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
@@ -180,8 +174,6 @@ class NothingToStage(Exception):
 
 
 class FindingKind(Protocol):
-    """A kind of finding: a module, or an object like one; `KIND` is the displayed name."""
-
     KIND: str
 
     def find(self, inputs: FindingInputs, /) -> Iterator[Finding]:
@@ -189,10 +181,7 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every later call, by `count` blocks that get smaller.
-
-    `calls` is the number of earlier calls whose context held at least one of these blocks.
-    """
+    """Effect of edits: `tokens` freed in every later call; `count` of smaller blocks; `calls` that held one so far."""
 
     tokens: int
     calls: int
@@ -202,7 +191,7 @@ class EditEffect(Struct, frozen=True):
 def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int = 1) -> EditEffect | None:
     """Effect of `edits`; None without edits.
 
-    Raises `NothingToStage` if they cannot be applied, or free fewer than `min_tokens` tokens.
+    Raises `NothingToStage` if they are refused, or free fewer than `min_tokens` tokens.
     """
     if not edits:
         return None
@@ -221,7 +210,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
     """Yield the finding that the markers of `cache` fix; nothing if their saving is unknown.
 
-    `members` are its other members. Raises `NothingToStage` if the markers save nothing.
+    Raises `NothingToStage` if they save nothing.
     """
     edited_calls, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
     if edited_calls is not None and saved is not None:

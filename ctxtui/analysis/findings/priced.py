@@ -50,7 +50,6 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def why_not(self) -> str:
-        """Reason why nothing can be staged ("": there is something)."""
         if self.staged_edits:
             return ""
         takes_none = "no breakpoint can be set: the provider does not accept them"
@@ -58,7 +57,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """The best moment to apply its edits; None without edits or a known price."""
+        """Moment at which applying its edits costs least, the first one if no price is known; None without edits."""
         return best_moment(self.tag) if self.tag is not None else None
 
     @property
@@ -83,7 +82,6 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context; `after` is the result."""
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]

@@ -138,8 +138,8 @@ PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 class CallSize(Struct, frozen=True, kw_only=True):
     """Size of one call's context.
 
-    `number` is the call's number in the thread (from 1), `method` that of `CallFigures`. `parts` are tokens by part
-    (`PARTS`), with the sum `tokens`. `broken`: the context may have been cut before this call (see `was_shortened`).
+    `number` counts from 1 in the thread, `method` is that of `CallFigures`, `parts` are tokens by part (`PARTS`).
+    `broken`: the context may have been cut before this call (see `was_shortened`).
     """
 
     number: int
@@ -151,7 +151,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context over a stretch of calls: tokens at its ends, and `carry` (tokens x calls)."""
+    """A part of the context over a stretch of calls: tokens at its ends, and `carry` (tokens x calls)."""
 
     name: str
     begins: int
@@ -172,7 +172,6 @@ class SentAgain(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Share that was sent before; None without a report."""
         return self.before / self.sent if self.sent else None
 
 
@@ -181,7 +180,6 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
-    - `parts`: growth of each part over the stretch.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: sentences about missing figures.
     """
@@ -264,7 +262,6 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `sizes`, largest first; `begins` are the parts at the start."""
     if not sizes:
         return []
     parts = [

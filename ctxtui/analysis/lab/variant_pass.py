@@ -144,7 +144,6 @@ class LabInputs:
         return usable
 
     def whole_tokens(self, model: str, node: int) -> int:
-        """Whole tokens of the context `node`."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
@@ -207,8 +206,6 @@ class _Thread(Struct):
 
 
 class VariantPass:
-    """Simulates the calls of a session under `variant`."""
-
     def __init__(self, inputs: LabInputs, variant: Variant) -> None:
         self._inputs, self._book = inputs, inputs.book
         self._tree = inputs.book.session.tree
@@ -224,7 +221,6 @@ class VariantPass:
         self._quoted = 0
 
     def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
-        """Simulate the next call, whose recorded context is `context`."""
         call = self._inputs.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
         last = self._last.get(call.thread)
@@ -354,12 +350,10 @@ class VariantPass:
         return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer_tokens(self, call: Call, model: str) -> int | None:
-        """Counted tokens of the recorded answer; None if none is recorded."""
         nodes = answer_path(self._tree, call)
         return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
     def _counted_tokens(self, model: str, node: int, head: int) -> int:
-        """Tokens of the blocks up to `node` that `model` reads in the request `head`."""
         book, tree = self._book, self._tree
         sums = self._inputs.whole_tokens(model, node)
         start = tree[head].turn_start
@@ -369,7 +363,6 @@ class VariantPass:
         return sums
 
     def _absent_tokens(self, step: RecordedStep, model: str, sent_request: VariantRequest) -> int:
-        """Tokens of the blocks in `sent_request` that reports show to be absent."""
         if not step.gone:
             return 0
         changed = {change.node for change in sent_request.applied.changes.values()}
@@ -486,7 +479,6 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether both have the same changes, as the same objects; the context may have grown."""
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 

@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
 CallCharge = Callable[[Usage, Call], float | None]
-"""Gives the cost of a usage in USD by the model and time of a recorded call; None if the price is unknown."""
+"""Gives the cost in USD of a recorded call if it had this usage; None if the price is unknown."""
 
 
 class EditedCalls(Struct, frozen=True):
@@ -92,7 +92,6 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call without `freed_parts` (reads, writes, fresh input); None without usage or price."""
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -139,8 +138,6 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
 
 
 class EditedThread(NamedTuple):
-    """The `calls` of a thread with their `ledger` and prices (None: unknown)."""
-
     ledger: CostLedger
     calls: Sequence[Call]
     charge: CallCharge | None
@@ -165,7 +162,6 @@ class EditedThread(NamedTuple):
         return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
     def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """Convert `freed` from positions to the first nodes of the blocks in the calls."""
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))

@@ -140,17 +140,12 @@ class CostLedger:
         return charged, self._cost_by_category(call.sent_head, charged, (front, missing), ends)
 
     def _count_blocks_until(self, head: int, token: float) -> int:
-        """Number of blocks of the path with at least half of their tokens before `token`."""
         read, tree = self._running.token_reader(head), self._book.session.tree
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _cost_by_category(
         self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
-        """USD by category, then of unrecorded and re-attached input.
-
-        `lacks` are the tokens to the end of these two.
-        """
         parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
         front, missing = lacks
         lacking = reattached = 0.0
@@ -164,7 +159,6 @@ class CostLedger:
         return (*parts, lacking, reattached)
 
     def _sums_until(self, head: int, token: float) -> list[float]:
-        """Tokens by category of the context `head` up to `token`, which may be inside a block."""
         running, path, read = self._running, self._path, self._running.token_reader(head)
         complete_blocks = bisect_right(path, token, key=read)
         last = path[complete_blocks - 1] if complete_blocks else ROOT
@@ -177,7 +171,6 @@ class CostLedger:
         return sums
 
     def truncate(self, calls: int) -> None:
-        """Keep only the first `calls` calls."""
         if calls >= self.done:
             return
         self.changes += 1
@@ -223,7 +216,7 @@ class CostLedger:
         ]
 
     def read_with_depth(self, node: int, calls: int) -> list[tuple[int, int, int]]:
-        """Like `read_in`, with the depth of the block."""
+        """Like `read_in`, as (start, stop, depth of the block)."""
         tree = self._book.session.tree
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
@@ -240,7 +233,6 @@ class CostLedger:
         )
 
     def rates_of(self, index: int) -> CallRates:
-        """Rates of call `index` (from 0)."""
         first, second, third = self._rates[3 * index : 3 * index + 3]
         return CallRates(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 

@@ -113,7 +113,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving by blocks that are smaller from the start, by the tokens in `freed` (by node); None if nothing."""
+    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node); None if it saves nothing."""
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -180,7 +180,6 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def _clearable_results(thread: ThreadCosts) -> list[int]:
-    """First nodes of the results worth clearing; if there are many, those with the largest carry."""
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
     if len(large) > _MAX_RESULTS:
@@ -189,7 +188,6 @@ def _clearable_results(thread: ThreadCosts) -> list[int]:
 
 
 def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:
-    """Yield the clearings at call `index` (from 0) of the deepest of `results`: of one, of two, and so on."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
@@ -222,7 +220,6 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 
 
 def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
-    """Nodes of the results that `saving` clears, in the context of its call."""
     index = saving.call - 1
     present = _nodes_at_call(thread, _clearable_results(thread), index)
     newest = _newest_results(thread, thread.calls[index].sent_head)
@@ -230,7 +227,6 @@ def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
 
 
 def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
-    """The `results` added before call `index` that are in its context; keys are their nodes there."""
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
     return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 

@@ -111,7 +111,6 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the previous answer, all new blocks of one category, and single large blocks."""
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
@@ -148,7 +147,6 @@ def _is_header(tree: Tree, node: int) -> bool:
 
 
 def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """The oldest results, images or messages (in this order), up to the missing tokens; None if none explain them."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
@@ -179,7 +177,6 @@ def _without_front(tree: Tree, nodes: Sequence[int]) -> list[int]:
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
-    """The first of `nodes` that together are nearest to the missing tokens, and their tokens (each less `left`)."""
     best, total, nodes_taken = 0, 0, list[int]()
     best_count = 0
     for node in nodes:
@@ -227,7 +224,6 @@ class Absences:
         return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
     def without_since(self, since: int) -> Absences:
-        """The absences that other reports than that of call `since` showed."""
         return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 

@@ -68,7 +68,6 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
 
 
 def _cleared_results(call: Call) -> int:
-    """Number of results that the provider cleared, by its answer (facts §3)."""
     management = call.extra.get("context_management")
     listed = management.get("applied_edits") if isinstance(management, dict) else None
     edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
@@ -191,7 +190,6 @@ class ReadContexts:
         return NO_ABSENCES
 
     def _map_to_head(self, call: Call, absences: Absences, head: int) -> Absences:
-        """Map absences of a call that was sent under edits to the context `head` before edits."""
         if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
             return absences
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
@@ -293,7 +291,6 @@ class ReadContexts:
         return front, attached, searched, step
 
     def _count_provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
-        """Tokens that the provider added to a recorded request (see `analysis.read.searches`)."""
         call, searches = step.call, self._book.searches
         more = reported_input(call) - self._visible_tokens(call, absences)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
@@ -308,7 +305,7 @@ class ReadContexts:
         return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
-        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens than the recorded blocks."""
+        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens beyond the recorded blocks."""
         was, start = step.was, step.call.epoch.start
         front = was.front if was is not None else None
         if was is None or front is None or start is EpochStart.START:
@@ -322,7 +319,6 @@ class ReadContexts:
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible_tokens(self, call: Call, absences: Absences) -> int:
-        """Tokens of the recorded blocks that are read."""
         version, last = self._book.version, self._seen
         if last is not None and last[0] is call and last[1] == version and last[2] is absences:
             return last[3]
@@ -339,14 +335,12 @@ class ReadContexts:
         return None
 
     def _map_last_absences(self, line: ReadLine, head: int) -> Absences:
-        """Absences of the last context, mapped to `head`, which does not extend a call."""
         before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
             return NO_ABSENCES
         return self._map_absences(before, self._tree.common(line.calls[-1].sent_head, head), head)
 
     def _map_absences(self, before: Absences, shared: int, head: int) -> Absences:
-        """Map absences to the same blocks of the context `head`, with the common prefix `shared`."""
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)

@@ -98,7 +98,6 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """Yield the indexes of the latest run of answers, with removed messages within it, the last one first."""
     messages = context.messages
     index = len(messages) - 1
     while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):
@@ -152,7 +151,6 @@ def _cause_of(fate: Fate, inserts: Sequence[Insert], removal: Gone) -> str:
 
 
 def repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
-    """Make the edit of a repair; cached per context."""
     key = (kind, tuple(positions), str(cause), why)
     edit = context.repairs.get(key)
     if edit is None:
@@ -174,7 +172,6 @@ class RequestedFates(Struct, kw_only=True):
     """The changes that edits request, collected before they are checked against each other.
 
     - `fate`: the requested block (None: remove it) and its edit, by position.
-    - `new`: insertions; `marks`: breakpoint edits with their positions.
     - `pinned`: pinned positions, and those of their calls or results.
     - `without_target`, `rejected`: edits without a target here, and edits that cannot be done.
     """
@@ -193,7 +190,6 @@ class RequestedFates(Struct, kw_only=True):
         self.fate[position] = block, edit
 
     def _withdraw(self, position: int) -> Edit:
-        """Withdraw the last request for `position`; the one before it is in force again."""
         _, edit = self.fate.pop(position)
         if earlier := self._earlier.get(position):
             self.fate[position] = earlier.pop()
@@ -209,7 +205,6 @@ class RequestedFates(Struct, kw_only=True):
         return position in self.fate and self.fate[position][0] is None
 
     def moved_block(self, position: int) -> Block | None:
-        """The block that an earlier edit moves from `position`; None if none does."""
         return next((insertion.block for insertion in self.new if insertion.origin == position), None)
 
     def cancel_move(self, position: int) -> None:
@@ -334,7 +329,6 @@ def _ends_with_user(insert: Insert) -> bool:
 
 
 def _reject_insertion(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
-    """Reject the edit of the insertion that causes a clash; returns whether there is one."""
     culprit = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
     if culprit is None:
         return False
@@ -344,7 +338,6 @@ def _reject_insertion(requests: RequestedFates, inserts: list[Insert], clash: Go
 
 
 def _place_insertions(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
-    """The insertions in prompt order, including those that the provider's rules require."""
     remaining = RemainingContext(context, closure.removed)
     inserts = [place(context, insertion, remaining) for insertion in new]
     if rules.starts_with_user and (insertion := _opening_message(context, closure)) is not None:
@@ -367,7 +360,6 @@ def _first_remaining(context: Context, closure: Closure) -> int:
 
 
 def _opening_message(context: Context, closure: Closure) -> Insertion | None:
-    """The message to insert at the start if the assistant would come first; None if it is not needed."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:

@@ -26,7 +26,6 @@ class EditedLengths(NamedTuple):
 
     - `upto`: for each block, a node and tokens: up to the end of the block, the request is as long as the unedited one
       up to this node, plus these tokens.
-    - `total`: the length of the whole request.
     - `first`: the raw position from which the two requests differ; None if they are the same.
     - `shared`: tokens before that position.
     """
@@ -70,7 +69,6 @@ def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, node
 
 
 def _sent_nodes(applied: Applied) -> list[Node]:
-    """The sent blocks as nodes, changed and new ones with negative numbers."""
     tree = applied.context.tree
     return [
         tree[applied_item.node] if applied_item.edit is None else _new_node(-number, item)
@@ -98,7 +96,6 @@ def _make_prompt(
 def edited_lengths(
     base: CachedPrompt, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> EditedLengths:
-    """The lengths of the prompt of `edited_prompt`, with the same arguments."""
     context, strips = after.context, base.rules.strips
     last_nodes = _last_nodes_before(before, nodes) if nodes else context.nodes
     text_before, text_after = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
@@ -159,7 +156,6 @@ def _is_read_same(item_before: AppliedItem, text_before: int, item_after: Applie
 
 
 def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
-    """The last of the sent `nodes` at or before each raw position (`ROOT`: none)."""
     last_nodes: list[int] = []
     last = ROOT
     for applied_item, node in zip(before.items, nodes, strict=True):
@@ -171,7 +167,6 @@ def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
 
 
 def _find_differently_read(side: Applied, text_before: int, text_after: int) -> Sequence[int]:
-    """Positions of thinking read in only one of two requests (see `last_user_text`)."""
     thinking = side.context.thinking
     first, last = sorted((text_before, text_after))
     return thinking[bisect_left(thinking, first) : bisect_left(thinking, last)]

@@ -43,7 +43,6 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     """The next request without the staged edits: the starting point of a price.
 
     - `simulator`, `prompt`: the state of the caches, and the request as a cache sees it.
-    - `charge`: the prices.
     - `now`: the time at which it is sent (Unix seconds).
     - `request_ends`: gives the ends of such requests.
     - `nodes`: its blocks if edits are applied already; empty: the raw ones.
@@ -71,7 +70,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Time at which the readable prefix expires if nothing is sent (Unix seconds, half a second exact).
+        """Time at which the readable prefix expires if nothing is sent (Unix seconds, to half a second).
 
         None if nothing would be read, or it does not expire.
         """
@@ -96,10 +95,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
     def plain(self, name: str, time: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
-        """Outcomes of the request at `time`, and of the same request `PAUSE_S` later, without edits.
-
-        Cached by `name`.
-        """
+        """Outcomes of the request at `time`, and of the same request `PAUSE_S` later, without edits."""
         outcomes = self._plain.get(name)
         if outcomes is None:
             outcomes = self._plain[name] = _predict_two(self.prompt, time, simulator)
@@ -152,12 +148,9 @@ class Breakage(NamedTuple):
 class PriceTag(Struct, frozen=True, kw_only=True):
     """The effect of staged edits.
 
-    - `without`, `under`: tokens of the next request without and with them, counted alike.
+    - `without`, `under`: tokens of the next request without and with them.
     - `forecast`, `forecast_under`: tokens that the provider will report for the two.
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
-    - `markers`: number of breakpoints with the edits.
-    - `breakage`: what breaks in the cache if they are applied now.
-    - `moments`: cost now, at expiry of the cache if it expires, and at the next miss.
     - `thinking_lost`: tokens of thinking that repairs remove or the provider drops because of them.
     - `quotes`: removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
@@ -203,7 +196,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost; 0 if no cost is known."""
+        """Index of the moment with the least one-time cost; 0 if no cost is known."""
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 
@@ -272,7 +265,6 @@ def _price_moments(question: PriceQuestion, staged: CachedPrompt, shared: int) -
 def _price_moment(
     name: str, question: PriceQuestion, staged: tuple[CachedPrompt, int], time: float, simulator: Simulator
 ) -> ApplyMoment:
-    """Price applying at `time`; `staged`: the request under the edits, and the tokens before the first difference."""
     first, second = question.plain(name, time, simulator)
     floor = question.floors[0 if first.read else 1]
     changed, changed_later = _predict_two(staged[0], time, simulator)
@@ -297,10 +289,7 @@ def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time
 
 
 def pays_back(once: float | None, per_call: float | None) -> int | None:
-    """Number of later calls after which `once` is paid back by `per_call` (both additional USD).
-
-    0: at once; None: never, or the price is unknown.
-    """
+    """`ApplyMoment.pays_back` for its `once` and `per_call`."""
     if once is None or per_call is None:
         return None
     if once <= 0:

@@ -1,12 +1,12 @@
-"""Signs thinking, and checks the signatures of thinking in requests.
+"""Signs thinking, and checks signatures in requests.
 
 On newer models a signature is valid only after the same system prompt, tools and messages. Ignored are cache
-breakpoints, the order of a block's members, the spelling of texts (string or list), boundaries between adjacent
+breakpoints, the order of a block's own members, the spelling of texts (string or list), boundaries between adjacent
 messages of one role, deferred tools without earlier reference, and the query of a URL. Other thinking is not part of
 that context; each block is bound to the thinking block before it instead. Source: facts §1, preserved thinking.
 
-Our signatures contain the model and digests of the thinking, of the signature before it, and of the context, so that a
-check needs only the request. Foreign signatures (in recordings of the real provider) cannot be checked and are trusted.
+Our signatures contain what they sign (`Signed`), so that a check needs only the request. Foreign signatures (in
+recordings of the real provider) cannot be checked and are trusted.
 """
 
 from __future__ import annotations
@@ -47,11 +47,9 @@ class Prefix:
         return bytes(self._hasher.digest())
 
     def run_digest(self) -> bytes:
-        """Digest of what was added since the current run of assistant messages began."""
         return bytes((self._run if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
-        """Add a block of a message of `role`; thinking is ignored."""
         if as_dict(block).get("type") in _THINKING:
             return
         if role != self._role:
@@ -75,7 +73,6 @@ def _new_hash(data: bytes = b"") -> Any:
 
 
 def _hash_value(hasher: Any, value: Json) -> None:
-    """Hash `value`, unambiguously by type; faster than its JSON for long texts."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
         hasher.update(b'"%d:' % len(data))
@@ -90,7 +87,6 @@ def _hash_value(hasher: Any, value: Json) -> None:
 
 
 def blocks(content: Json) -> list[Json]:
-    """The blocks of a message's content; a string is one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return as_list(content)
@@ -191,7 +187,6 @@ class AnswerSigner:
                 self._prefix.add(str(message.get("role")), block)
 
     def sign(self, text: str) -> str:
-        """Sign the thinking `text`, which follows the blocks added so far."""
         length = _signature_length(self._model, text)
         self._last_signature = issue(self._model, text, self._last_signature, self._prefix, length)
         return self._last_signature
@@ -332,7 +327,6 @@ class _ThinkingCheck:
 
 
 def _latest_assistant_index(messages: Sequence[Body]) -> int:
-    """The first message of the last run of assistant messages."""
     index = len(messages)
     while index and messages[index - 1].get("role") != "assistant":
         index -= 1

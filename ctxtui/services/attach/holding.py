@@ -74,7 +74,7 @@ class Decision(NamedTuple):
 class HeldRequest:
     """A held request, or the held answer to a compaction; held from `since` to `until` (Unix seconds) at most.
 
-    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for server-sent events.
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (not for a JSON list).
     """
 
     x: str
@@ -150,7 +150,6 @@ class HoldGate:
         self._initial_rules = self.rules
 
     def wants(self, head: Head) -> bool:
-        """Whether the whole request is needed before it leaves."""
         if self.rules or self.next or (self.preparer is not None and self.preparer.policies):
             return True
         return self.edits.wants(head)
@@ -199,7 +198,6 @@ class HoldGate:
     def _with_held_summary(
         self, verdict: RequestVerdict, held: HeldRequest, compaction: CompactionRequest, waiting: WaitingRequest
     ) -> RequestVerdict:
-        """Make the verdict on a request to compact hold its answer too, if that can be read."""
         if verdict.report.get("released") == REFUSE:
             self._remember_refusal(held)
         if compaction.sealed or not waiting.can_hold_answer:
@@ -209,7 +207,8 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        It passes if it has no text, or if the rule was turned off meanwhile. Pinned texts are added in any case.
+        It passes at once if it has no text, or if the rule was turned off meanwhile. Pinned texts that it lacks are
+        added, unless it is refused.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
@@ -246,7 +245,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request held from now on because of `why` ("": only its answer may be held)."""
+        """The request, held because of `why` ("": only its answer may be held)."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -267,7 +266,6 @@ class HoldGate:
         )
 
     async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
-        """Prepare the request if a rule, a policy or a waiting edit needs it."""
         preparer = self.preparer
         if preparer is None:
             return PreparedRequest()
@@ -291,13 +289,11 @@ class HoldGate:
         self._refused_compactions[held.session, held.thread] = len(conversation_of(held.body)), self.clock()
 
     def _was_refused(self, session: str, thread: str, body: dict[str, Json]) -> bool:
-        """Whether a request to compact repeats one that the user has just refused."""
         # Only messages are compared: Claude Code 2.1.332 tries again without thinking, with other tools and system.
         messages, at = self._refused_compactions.get((session, thread), (0, 0.0))
         return self.clock() - at < RETRY_S and len(conversation_of(body)) == messages
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
-        """Wait for the decision or the end of the time, with pings from `pings_from` on."""
         self.held[held.x] = held
         self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
         next_ping = held.pings_from
@@ -425,7 +421,6 @@ _PINS_HEADING: Final = "The user pinned these parts of the conversation. They st
 
 
 def _pinned_texts(dialect: str, request: dict[str, Json], digests: Sequence[str]) -> tuple[str, ...]:
-    """The texts of the blocks with these digests that are in a client's request to compact."""
     if not digests or dialect not in DIALECTS:
         return ()
     try:
@@ -443,6 +438,5 @@ def _missing_pins(summary: str, pins: Iterable[str]) -> list[str]:
 
 
 def _add_pins(summary: str, pins: Sequence[str]) -> str:
-    """The summary with the pinned texts that it lacks."""
     missing = _missing_pins(summary, pins)
     return "\n\n".join([summary.rstrip(), _PINS_HEADING, *missing]) if missing else summary

@@ -43,7 +43,10 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine, and of the files that these and the common `variables` name."""
+    """The certificates (PEM) of this machine, and of the files that these environment `variables` name.
+
+    Those of `COMMON_CERTIFICATE_VARIABLES` are always included.
+    """
     named = _named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES))
     return b"\n".join(filter(None, (*named, _system_certificates())))
 
@@ -69,7 +72,6 @@ def _system_certificates() -> bytes:
 
 
 def write_certificates(certificates: bytes) -> Path:
-    """Write the certificates to a temporary file that only its owner can read."""
     number, name = tempfile.mkstemp(prefix="ctxtui-trusted-", suffix=".pem")
     with os.fdopen(number, "wb") as file:
         file.write(certificates)
@@ -96,16 +98,12 @@ class Routing(Protocol):
 
 
 class EventSink(NamedTuple):
-    """A receiver of exchange events, with new names of exchanges and the time (Unix seconds)."""
-
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     clock: Callable[[], float]
 
 
 class BaseUrlRouting:
-    """Routes by base URL, with one relay for each provider."""
-
     troubles: Sequence[str] = ()
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
@@ -176,10 +174,8 @@ class RelayedProgram:
 
     - `named_upstreams`: base URLs that the user gave, by provider.
     - `folder`: for the recordings; `database`: has the edits.
-    - `policies`, `policy_settings`: policies and profile files for every thread, and their settings.
     - `keep_warm_usd`: limits the requests that keep caches warm (see `KeepWarm`); 0: none are sent.
     - `forward`: the program is routed by a proxy instead of base URLs.
-    - `answers`: recorded answers, for a program that forks from a recorded session.
     - `say`: prints why the program could not be started.
 
     Raises `BadConfig` if the program cannot be routed, or does not use a provider of `named_upstreams`.
@@ -231,7 +227,6 @@ class RelayedProgram:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of the run so far."""
         preparer = self.gate.preparer
         return [
             *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),
@@ -242,7 +237,6 @@ class RelayedProgram:
 
     @property
     def silence_advice(self) -> str:
-        """Advice if the program ran without a problem and nothing was recorded; "" otherwise."""
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
@@ -372,8 +366,6 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
-    """Forwards SIGTERM and SIGHUP to the program; those that come before its start when it has started."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0
         self._early: list[signal.Signals] = []

@@ -176,7 +176,6 @@ class Host:
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
 
     async def connect_to(self, chat_model: ChatModel) -> None:
-        """Connect to `chat_model`; the offline provider is started."""
         if chat_model.is_offline:
             chat_model, self._close_offline = await start_offline(chat_model)
         self.client = SdkClient(chat_model.endpoint, self.clock)
@@ -197,7 +196,6 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the chat's model; a chat that continues keeps its own if possible, unless another one is chosen."""
         choice, continuation, settings = self.choice, self._continuation, self.config.settings
         provider = settings.provider.partition("-")[0]
         if (
@@ -274,12 +272,11 @@ class Host:
         return self.tools.names if self.tools is not None else ()
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
-        """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
         conversation.editor = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:
-        """Continue in `conversation`, another context of this session, from the next request on; record `note`."""
+        """Continue in `conversation`, another context of this session; record `note`."""
         if self.runner is not None:
             self.runner.conversation = self.with_edits(conversation)
             self._handle_moment(progress.Notice(TOOLS_CHANGED, note))
@@ -322,7 +319,6 @@ class Host:
         return self.with_edits(with_tools(runner.conversation, tools.definitions_with(servers)), acts=False).draft()
 
     def say(self, text: str) -> None:
-        """Show the user an unrecorded line."""
         self.tell(ChatNews(progress.Notice(TOOL_MESSAGE, text)))
 
     # A turn
@@ -367,7 +363,6 @@ class Host:
         self.tell(ChatNews(None, (Described(window=chat_model.window),)))
 
     def keep_draft(self, text: str) -> None:
-        """Record the text of the prompt."""
         if self._record is not None:
             self._record.store_slot("draft", text)
 
@@ -391,7 +386,6 @@ class Host:
         self.tell(ChatNews(moment, tuple(noted)))
 
     async def _before_request(self) -> None:
-        """Apply waiting edits whose condition is met."""
         overlay, chat_model = self.overlay(), self.chat_model
         if overlay is None or chat_model is None or not overlay.waiting:
             return
@@ -410,7 +404,6 @@ class Host:
             self._handle_moment(progress.Notice("edits", message))
 
     async def _read_attachments(self, text: str) -> Sequence[Attachment]:
-        """Read the files for the user's message `text`, and set the memory."""
         assert self.runner is not None
         head = self.runner.conversation.head
         read_files = asyncio.to_thread(self.files.content_for, text, self.session, head)

@@ -1,6 +1,6 @@
 """The clients whose sessions can be found on this machine: folders, environment variables, processes.
 
-Source: the clients' own source or documentation (November 2026, in the versions of facts §13).
+Source: the clients' own source or documentation (November 2026).
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ class RecordingPlace(Struct, frozen=True):
 
     - `pattern`: shell patterns; ``**`` matches up to four folders. The folder at the first wildcard is the project's if
       `KnownClient.by_project`.
-    - `excluded`: patterns of names to skip.
-    - `database`: a file holds many sessions.
     """
 
     root: Path
@@ -37,7 +35,6 @@ class RecordingPlace(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """`root` and the pattern's folders before a wildcard."""
         folders = self.pattern.split("/")[:-1]
         plain = takewhile(lambda name: "*" not in name, folders)
         return self.root.joinpath(*plain)
@@ -58,7 +55,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `places`: gives the folders of its recordings; `variables`: the environment variables that move them.
     - `copies`: a session may be in several places; then the first one counts.
     - `beside`: gives the paths, which may not exist, of its recordings in a project's directory.
-    - `named_for`: whether the name of a project's folder is made from that directory.
+    - `named_for`: whether the name of a project's folder is made from a directory's.
     - `worktree_of`: whether that folder belongs to a worktree that the client made inside the directory.
     - `named_in`: gives the file that names the directory of a recording.
     - `directory_file`: a file in the project's folder that names the directory; "": there is none.
@@ -67,7 +64,6 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `plain`: every text is an uncompressed JSON string, so that a search can skip files by their bytes.
     - `whole_since`: the first version whose recordings hold whole requests.
     - `whole_by`: earlier versions write them elsewhere if this variable is ``file:DIR``.
-    - `commands`, `packages`: identify its process.
     """
 
     name: str
@@ -90,7 +86,6 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
     @property
     def by_project(self) -> bool:
-        """Whether its recordings are in a folder for each project."""
         return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
@@ -103,12 +98,10 @@ def _named_folder(env: Env, variable: str) -> Path | None:
 
 
 def _env_folder(env: Env, variable: str, *default: str) -> Path:
-    """The folder named by the environment `variable`, or `default` in the home folder."""
     return _named_folder(env, variable) or user_home(env).joinpath(*default)
 
 
 def _app_config_folder(env: Env, app: str) -> Path:
-    """The configuration folder of `app`, as click and platformdirs choose it."""
     if sys.platform == "darwin":
         return user_home(env) / "Library" / "Application Support" / app
     return _env_folder(env, "XDG_CONFIG_HOME", ".config") / app
@@ -214,7 +207,6 @@ _AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: 
 
 
 def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
-    """Possible paths of a project's chat history and request log."""
     # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"

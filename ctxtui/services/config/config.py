@@ -61,8 +61,6 @@ class Config(Struct, frozen=True):
 
 
 class _Layers:
-    """Values of several sources; later ones override earlier ones."""
-
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
@@ -142,7 +140,6 @@ def load(
 
 
 def export_flags(config: Config) -> None:
-    """Export the `EXPORTED` settings that flags set to the environment."""
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
@@ -225,7 +222,6 @@ def _check_key(key: str, place: str) -> str:
 
 
 def _parse_value(name: str, text: str, place: str) -> Any:
-    """Parse `text` as an inline table of TOML if the setting is a table; else it is returned unchanged."""
     if name not in FIELDS or not FIELDS[name].metadata["table"]:
         return text
     import tomllib
@@ -257,7 +253,6 @@ def settings_schema() -> dict[str, Any]:
 
 
 def describe_settings() -> str:
-    """The text of ``ctxtui help settings``."""
     blank = Settings()
     rows = [(name, describe_default(getattr(blank, name)), f.metadata["meaning"]) for name, f in FIELDS.items()]
     wide = max(len(name) for name, _, _ in rows)

@@ -140,8 +140,8 @@ def create_folder(folder: Path) -> None:
 def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> None:
     """Write the file `path` with mode 0600.
 
-    `replace`: True replaces an existing file (hard links to it keep the old content). Otherwise an existing file is an
-    error, which for False mentions ``--force``. Raises `CtxtuiError`.
+    With `replace`, an existing file is replaced (hard links to it keep the old content); else it is an error, which for
+    False mentions ``--force``. Raises `CtxtuiError`.
     """
     if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
@@ -196,7 +196,7 @@ def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") ->
     """The curl command that posts the request `body` in dialect `form`.
 
     `model` is for a URL that names it ("": the variable ``MODEL``); `betas` are for Anthropic's header. The shell
-    expands nothing in the body; newlines at its end are lost.
+    expands nothing in the body, which ends in one newline.
     """
     endpoint = _ENDPOINTS[form]
     url = endpoint.url.format(model=quote(model, safe="@.-") or "${MODEL}")
@@ -283,10 +283,7 @@ class Saved(Struct, frozen=True):
 
 
 def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> Saved:
-    """Write the context to the new file `place`; a folder if the form requires a file name.
-
-    Raises `CtxtuiError` if the edits or the request would be refused, or the file cannot be created.
-    """
+    """Write the context to the new file, or into the folder, `place`. Raises `CtxtuiError`."""
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
         create_folder(Path(os.path.expanduser(place)))
@@ -299,7 +296,6 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """Losses of the written context, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 
@@ -319,7 +315,7 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output`; without it or for ``-`` the required name, else ``FILE``."""
+    """The path of a session to resume: `output` unless it is ``-``, else the required name, else ``FILE``."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
@@ -355,10 +351,7 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call in `form`.
-
-    Raises the errors of `write_context`.
-    """
+    """Write `session` up to the answer of the `chosen` call in `form`. Raises what `write_context` raises."""
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(
@@ -373,10 +366,7 @@ def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path |
 
 
 def write_form(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit]) -> WrittenContext:
-    """Write the context in `form`.
-
-    Raises the errors of `write_context`, and `CtxtuiError` if the provider would refuse the request.
-    """
+    """Write the context in `form`. Raises `CtxtuiError`, also if the provider would refuse the request."""
     if form == EDITS_FORM:
         return WrittenContext(dumps(edits))
     body_form = edited.form if form == CURL else form

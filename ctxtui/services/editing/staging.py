@@ -49,8 +49,6 @@ _CACHED_COUNTS: Final = 4
 
 
 class RequestCounts:
-    """Counts requests of the session of `study`, and caches the last few."""
-
     def __init__(self, study: Study) -> None:
         self._study = study
         self._cached: list[tuple[Applied, object, RequestCount]] = []
@@ -179,7 +177,6 @@ class StagingArea:
         return self.session_edits.of_thread(scene.thread or MAIN)
 
     def has_edits(self, thread: str) -> bool:
-        """Whether `thread` has staged or applied edits."""
         return bool(self.session_edits.of_thread(thread).in_force)
 
     def is_ready(self, scene: Scene, later: Later) -> bool:
@@ -243,7 +240,6 @@ class StagingArea:
         )
 
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
-        """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         in_force = self._edits_of(scene).in_force
         return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
@@ -268,7 +264,6 @@ class StagingArea:
         return self._sent[2]
 
     def _earlier_states(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
-        """The context under earlier sets of applied edits, the latest first."""
         last_applied, states_left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.edits_in_force(log[:count]).applied
@@ -277,7 +272,6 @@ class StagingArea:
                 yield self._apply(applied.context, before, scene.call.model)
 
     def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
-        """The content of the pane of staged edits; `later` and `live` are as in `next_call`."""
         applied, usable = staging.applied, staging.scene.limits.usable
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
@@ -320,7 +314,6 @@ class StagingArea:
     def _recorded_savings(
         self, staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None
     ) -> EditedCalls | None:
-        """Savings of the edits to the end of the recording; None as in `recorded_savings`."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
@@ -332,7 +325,6 @@ class StagingArea:
     def _waiting_edits(
         self, staging: Staging, next_request: PricedRequest | None, *, live: bool
     ) -> tuple[WaitingEdits, ...]:
-        """The waiting edits by their condition; the time to expiry is known for `live` sessions only."""
         waiting = self._edits_of(staging.scene).waiting
         expiry = None
         if next_request is not None and live:
@@ -362,7 +354,6 @@ class StagingArea:
         return None if tag is None else (tag.quotes, tag.lost)
 
     def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
-        """The price of the staged edits; None while it is not known."""
         scene, after = staging.scene, staging.applied
         key = (id(after), id(next_request), self._edits_of(scene).version)
         if self._tag is None or self._tag[0] != key:
@@ -429,7 +420,6 @@ class StagingArea:
 
     @property
     def is_forecasting(self) -> bool:
-        """Whether a forecast, or something that it needs, is being computed."""
         done, total = self.study.progress
         working = self._reading is not None or self._pricing is not None
         return self._next.is_forecasting or done < total or working
@@ -496,7 +486,6 @@ def _describe_moment(moment: ApplyMoment, now: float) -> str:
 
 
 def _list_warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
-    """Warnings about the edits, each with its subject."""
     if tag.quotes:
         by = len({position for quote in tag.quotes for position in quote.by})
         more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""

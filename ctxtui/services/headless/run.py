@@ -44,7 +44,7 @@ from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import budget_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import plain
-from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.request import Request, read_answer_limit
 from ctxtui.wire.speech import user_message
 from ctxtui.wire.translate.turns import SYSTEM
 
@@ -172,7 +172,6 @@ class HeadlessRun:
     # Before the first call
 
     def _check_options(self) -> None:
-        """Apply the options and report on them. Raises `CtxtuiError`."""
         host, options = self._host, self._options
         chat_model, runner = host.chat_model, host.runner
         assert chat_model is not None and runner is not None
@@ -213,7 +212,6 @@ class HeadlessRun:
             self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {hint}")
 
     def _allowed_tools(self) -> frozenset[str]:
-        """The tools that `options.allow` matches. Raises `NotFound` for a pattern that matches none."""
         names = self._host.tool_names
         for pattern in self._options.allow:
             if not any(fnmatchcase(name, pattern) for name in names):
@@ -280,7 +278,6 @@ class HeadlessRun:
         return permit
 
     def _report_level(self, tokens: int) -> int:
-        """Warn when requests become large; returns the level of one with so many tokens."""
         level = context_level(tokens, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
@@ -291,7 +288,6 @@ class HeadlessRun:
     async def _may_spend(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """Report on a sub-agent's request and reserve its cost."""
         self._report_trims(thread)
         size = f"~{forecast.total:,} tokens" if forecast is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
@@ -379,7 +375,6 @@ class HeadlessRun:
                 self._rested.set()
 
     def _try_log(self, work: Callable[[], None]) -> None:
-        """Write to the log folder; a failure is only reported."""
         try:
             work()
         except CtxtuiError as error:
@@ -398,7 +393,6 @@ class HeadlessRun:
             self._say(full)
 
     def _add_cost(self, call: Call) -> float | None:
-        """Add a call to the spending; returns its cost (None: unknown)."""
         assert self._host.chat_model is not None
         return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
@@ -462,9 +456,8 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
     for part, block in (*context_blocks, *task_blocks):
         if part in tokens_by_part and block.kind != HEADER:
             tokens_by_part[part] += round(weigh(counter(card)(block), weights))
-    params = params_for(chat_model, settings)
-    limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
-    tokens_by_part |= {"answer": limits[0]} if limits else {}
+    limit = read_answer_limit(params_for(chat_model, settings), chat_model.endpoint.dialect)
+    tokens_by_part |= {"answer": limit} if limit else {}
     memory, listed_card = host.files.memory_for(task), host.files.card
     plan = RunPlan(
         model=chat_model.model,
@@ -493,7 +486,6 @@ def _report_lines(report: RunReport) -> Iterator[str]:
 
 
 def has_price(host: Host) -> bool:
-    """Whether the requests of `host`'s chat have a known price."""
     chat_model = host.chat_model
     assert chat_model is not None
     call = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())

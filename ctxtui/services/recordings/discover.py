@@ -44,8 +44,7 @@ class FoundRecording(NamedTuple):
     - `file`: its path (``DATABASE#ID`` in a database).
     - `id`: `id_of` its file's name (or its folder's, if all files have one name), or its id in the database.
     - `group`: ``here`` (this directory, its repository, its worktrees), ``elsewhere`` or ``samples``.
-    - `mtime`: in Unix seconds.
-    - `size`: in bytes (in a database: the number of messages or turns).
+    - `mtime`: Unix seconds; `size`: bytes (in a database: the number of messages or turns).
     """
 
     file: str
@@ -220,7 +219,6 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
 
 
 def _database_stamps(database: str) -> tuple[float, ...]:
-    """Values that change with a database or its write-ahead log. Raises `OSError`."""
     status = os.stat(database)
     try:
         log = os.stat(database + LOG)
@@ -285,7 +283,6 @@ def watched_paths(
 
 
 def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
-    """The recording at `path`; None if there is none."""
     file, session = split_address(path)
     if session and not file.is_dir():
         rows = list_database(str(file), "")
@@ -333,7 +330,6 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The absolute directories listed in clients' project files, and those in `ran`."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -355,7 +351,6 @@ def _read_projects(file: Path) -> tuple[str, ...]:
 
 @lru_cache(16)
 def _read_project_keys(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
-    """The keys of a file's ``projects`` table; none if the file is damaged."""
     try:
         with open(file, "rb") as opened:
             data = opened.read()

@@ -55,8 +55,6 @@ class _Source(NamedTuple):
     """A recording that is not a plain file.
 
     - `path`: None for a pipe.
-    - `name`: helps to detect the format.
-    - `pieces`: reads the bytes.
     - `files`: if one of them changes, everything is read again.
     """
 
@@ -70,7 +68,6 @@ class _Source(NamedTuple):
 
 
 def _find_source(path: Path) -> _Source | None:
-    """The source of `path`; None for a plain file or a session of bodies that has a transcript."""
     database, session = split_address(path)
     written = find_body_session(path)
     if _is_stream(database):

@@ -57,7 +57,6 @@ class Command:
     - `run`: the function; commands of the app name a Textual `action` instead.
     - `keys`: Textual key names; the first is shown.
     - `label`: shown in the key line ("": not there); `short_label`: shown there below 160 columns.
-    - `group`: its heading in the help.
     - `panes`: it is listed before other commands if one of these has the focus.
     - `needs`, `needs_any`, `unless`: facts or kinds of rows. The command is available if all of the first, one of the
       second (unless empty) and none of the third hold.
@@ -110,7 +109,6 @@ class Command:
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Its entry in the key line: the fields of `widgets.keyline.Key`."""
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod
@@ -128,7 +126,6 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """The command's name in the configuration's table ``[keys]``."""
     return command.name.partition(":")[0].lower()
 
 
@@ -157,7 +154,6 @@ def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 def available_commands(commands: Iterable[type[Command]], context: CommandContext) -> Iterator[type[Command]]:
-    """Yield the available commands, those of the focused pane first."""
     available = [command for command in commands if command.available(context)]
     yield from (command for command in available if context.pane in command.panes)
     yield from (command for command in available if context.pane not in command.panes)

@@ -37,8 +37,6 @@ T = TypeVar("T")
 
 
 class Pace:
-    """Determines how long a worker must wait before its next round."""
-
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = 0.0
@@ -47,7 +45,6 @@ class Pace:
         """Whether the user waits for figures: until the first `worked`, and from `ask` to the next one."""
 
     def grew(self) -> None:
-        """The session has grown."""
         self._quiet_end = self._clock() + QUIET_SECONDS
 
     def worked(self, seconds: float) -> None:
@@ -56,23 +53,19 @@ class Pace:
         self._due = self._clock() + min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, PAUSE_FACTOR * seconds))
 
     def ask(self) -> None:
-        """The user waits for the next round."""
         self._due, self.is_urgent = 0.0, True
 
     def left(self) -> float:
-        """Return the seconds until the next round may begin."""
+        """Seconds until the next round may begin."""
         return max(0.0, min(self._due, self._quiet_end) - self._clock())
 
 
 class ReportCache:
-    """Cache of reports of `source`."""
-
     def __init__(self, source: SessionSource) -> None:
         self._source = source
         self._entries: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def get(self, kind: Report[T], loaded: Loaded) -> T:
-        """The report for the present state of the recording."""
         state = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
         key = kind.name, kind.about
         entry = self._entries.get(key)
@@ -213,13 +206,11 @@ class SessionLoader:
         self._key_handled.set()
 
     def wait_for_keys(self) -> None:
-        """Wait until a pending key is handled; for workers, between slices of work."""
         left = self._paused_until - time.monotonic()
         if left > 0:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
-        """Call after an `EndRead` or `Brought` was handled."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:
@@ -280,7 +271,6 @@ class SessionLoader:
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work and, while the session grows, for the next round; count new blocks meanwhile."""
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
@@ -290,13 +280,11 @@ class SessionLoader:
         self._more.clear()
 
     def _post_partial(self) -> None:
-        """Post that more figures are known, unless this was done a moment ago."""
         if time.monotonic() - self._last_post > POST_SECONDS:
             self._last_post = time.monotonic()
             self._post(Worked())
 
     def _compute(self) -> bool:
-        """Compute what the screen waits for; return whether there was anything."""
         computed = False
         if self._is_computed:
             # New records are already shown: post no partial figures in the first `POST_SECONDS`.
@@ -320,7 +308,6 @@ class SessionLoader:
             self._is_frozen = True
 
     def _compute_low_priority(self) -> None:
-        """Compute what nothing waits for, with pauses for keys."""
         rested = False
         while (
             not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()

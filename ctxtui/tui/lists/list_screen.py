@@ -47,8 +47,6 @@ class TabLine(Still):
     DEFAULT_CSS = "TabLine { height: 1; }"
 
     class Turned(Message):
-        """Tab `at` was clicked."""
-
         def __init__(self, at: int) -> None:
             super().__init__()
             self.at = at
@@ -83,7 +81,6 @@ class MessageLine(Still):
         self.message: Spans = ()
 
     def show_message(self, message: Spans) -> None:
-        """Show `message`; an empty one hides the line."""
         self.message, self.display = message, bool(message)
         self.refresh()
 
@@ -106,7 +103,6 @@ CallAt = tuple[str, int]
 
 
 def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Bind a list's `commands`, the commands of every screen, and `esc` to close."""
     everywhere = [
         Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False, id=command_id(each))
         for each in EVERYWHERE
@@ -116,8 +112,6 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 class ContentLoaded(Message, Generic[Content]):
-    """The loaded content of a page, or the error why there is none."""
-
     def __init__(self, content: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
         self.content = content
@@ -200,7 +194,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         return [*self.commands, *EVERYWHERE]
 
     async def on_key(self, event: events.Key) -> None:
-        """Close on the key that opened the list; explain an editing key that does nothing here."""
         below: object = next(iter(self.app.screen_stack[-2:-1]), None)
         if not isinstance(below, Commanded) or event.key in self.active_bindings:
             return
@@ -223,7 +216,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         self.begin()
 
     def begin(self) -> None:
-        """Load the content, and show it when it is there."""
         if self.loads_at_once:
             self.on_content_loaded(self._loaded())
         else:
@@ -302,7 +294,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     - `heading`: its title. `empty_text`: shown if there are no rows; `loading_text`: shown before they are loaded.
     - `order`: the column by which rows are sorted ("": as loaded); of these the first `max_rows` are shown.
-    - `inset`: free cells at the right of the rows.
     """
 
     heading: ClassVar[str] = ""
@@ -347,15 +338,12 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return True
 
     def pause(self) -> float:
-        """Seconds until rows that are not final are loaded again."""
         return self.reload_seconds
 
     def first_cursor(self, rows: Sequence[Row]) -> int:
-        """Index of the row that gets the cursor at first."""
         return 0
 
     def title_suffix(self, rows: Sequence[Row]) -> Spans:
-        """Spans after the title."""
         return ()
 
     def rule_notes(self, rows: Sequence[Row]) -> Spans:
@@ -377,7 +365,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        """Draw the filtered rows in order; the cursor stays, or goes to row `cursor`."""
         table = self.table(self.rows).with_column(self.order)
         rows, terms = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
         if terms:
@@ -440,7 +427,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.fit_list()
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
-        """The rows to list, in order."""
         limit = slice(self.max_rows)
         return table.sort_rows(rows, self.order)[limit] if self.order in table.sortable_names else rows[limit]
 
@@ -470,7 +456,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.pane.fail(trouble)
 
     def next_order(self) -> None:
-        """Sort by the next sortable column; the initial one comes first."""
         first = type(self).order
         names = sorted(self.table(self.rows).sortable_names, key=lambda name: name != first)
         self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]

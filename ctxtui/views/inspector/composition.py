@@ -116,7 +116,6 @@ NARROW_RESIDUAL_LINES = 4
 class Composition(Struct, frozen=True, kw_only=True):
     """Composition of the context shown.
 
-    - `total`: tokens; `reported`: by the provider.
     - `half_width`: half of the 90 % interval of our figures, as a share.
     - `parts`: the categories; empty while tokens are being counted.
     - `residual`: the total minus `parts`; `residual_cause`: its likely cause and first call.
@@ -162,8 +161,7 @@ def composition(
 ) -> Composition:
     """The composition of the call shown.
 
-    `before`: figures of the previous call; `money`: USD by category index in this call, and so far; `shown`: how the
-    transcript shows each category.
+    `before`: figures of the previous call; `money`: USD by category index in this call, and so far.
     """
     current = scene.figures
     total = current.context_tokens
@@ -203,7 +201,6 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total and its origin, or the totals before and after staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -265,7 +262,6 @@ def _residual_height(composition: Composition, room: int, opened: bool) -> int:
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """Split `parts` into those with a row of their own, and the smallest ones, which share a row."""
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)

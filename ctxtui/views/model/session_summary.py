@@ -51,11 +51,9 @@ class CallSpent(NamedTuple):
     - `thread`: the label of a subagent's thread, "" for the main one.
     - `side`: the id of any thread but the session's first, prefixed with ``~`` if it is no subagent.
     - `lost`: USD lost by the miss (None: no price is known); `cause`: its cause in a few words.
-    - `skill`: the skill served (`analysis.content.skills`).
     - `partial`: the answer is not reported in full.
     - `copied`: ctxtui wrote it here, but it was made in another session.
     - `unpriced`: it has a report, but no price for all or part of it.
-    - `calls`: the number of calls that it sums up.
     """
 
     id: str
@@ -133,7 +131,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     last_tokens: int = 0
     """The context of the last call."""
     expires: float = 0.0
-    """Expiry of the cache entry of that call; 0: unknown, or not live."""
+    """Forecast expiry of the prefix that the next call would read from the cache; 0: unknown, or not live."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0

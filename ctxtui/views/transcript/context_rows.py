@@ -111,8 +111,6 @@ class LineCache:
 
 
 class Tails:
-    """Rows after the context shown: answer and unsent blocks."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._since = ROOT, ROOT, ROOT
@@ -266,7 +264,6 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks with a row in the context, without the answer and unsent blocks."""
         return self._rows.context_blocks if self._rows is not None else 0
 
     @property
@@ -381,7 +378,6 @@ class ContextRows:
 
     @property
     def streaming_rows(self) -> range:
-        """Rows of open blocks that are being streamed."""
         return range(0)
 
     def opened_rows(self, near: range) -> frozenset[int]:
@@ -437,7 +433,6 @@ class ContextRows:
         return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
-        """Whether row `index` is drawn in the reading layout: not if edits touch it, or it is open in another form."""
         if self.reading is None:
             return False
         entry = self.entry(index)

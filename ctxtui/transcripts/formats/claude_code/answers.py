@@ -64,8 +64,6 @@ class SentRequest(Struct, frozen=True):
 
 
 class PendingCall:
-    """A call as last emitted, with the updates from later records of its answer."""
-
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
         self.call = call
         self.answer = answer
@@ -128,14 +126,12 @@ class PendingCall:
 
 
 def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
-    """The newer of two reports of one answer; a partial one does not replace a final one."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
 
 
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """Add the minimum tokens of an answer to `extra`."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
         answer.least = sum(map(min_tokens, blocks.values()))
@@ -176,7 +172,6 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the answer would be too fast after the newest record (in a copied file)."""
     if (
         prompted is None
         or before is None
@@ -243,7 +238,6 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
-        """Begin a new call of `thread`, whose request was sent after `parent`."""
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
@@ -366,7 +360,6 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id`, as the client does with large ones in later requests."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:

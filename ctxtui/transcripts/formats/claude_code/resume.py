@@ -2,7 +2,7 @@
 
 The client rebuilds the context from the chain of records (`parentUuid`), so followers of removed records must point to
 what was before them. Its meter and its compaction use the last usage that is not all zeros, and count what follows
-themselves (facts §13.1).
+themselves.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class SourceRecord(ResumeEntry):
-    """One record of the source; `usage` and `new_members` replace members (None: unchanged; removed)."""
+    """One record of the source.
+
+    `usage`: its new report (None: unchanged). `new_members`: new values of other members (None: removed).
+    """
 
     raw: bytes
     value: dict[str, Any]
@@ -114,7 +117,6 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once; also returns losses, a line each."""
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -270,7 +272,6 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
 
 
 def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
-    """Drop the client's replacement texts of results that were edited."""
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
@@ -288,8 +289,6 @@ _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceTool
 
 
 class ResumeChain:
-    """The records of a session, with inserted ones, as a chain."""
-
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
         self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
@@ -372,7 +371,6 @@ class ResumeChain:
         return {"anchorUuid": self._nearest_remaining(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _uuids_between(self, head: Any, tail: Any) -> list[Any]:
-        """The uuids from `head` to `tail` along the chain; empty if `tail` does not follow `head`."""
         uuids: list[Any] = []
         uuid = tail
         while isinstance(uuid, str) and uuid in self._by_id and uuid not in uuids:
@@ -392,7 +390,6 @@ class ResumeChain:
         return current
 
     def _belongs_to_removed(self, record: SourceRecord) -> bool:
-        """Whether `record` is a snapshot of the files for a removed one."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
@@ -402,7 +399,7 @@ def _encode_line(record: Mapping[str, Any]) -> bytes:
 
 
 _VERSION: Final = "2.1.332"
-"""Client version whose record format new sessions use (facts §13)."""
+"""Client version whose record format new sessions use."""
 _TRANSLATED_KINDS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
 _POSITION_MEMBERS: Final = frozenset({"cache_control", "citations"})

@@ -1,7 +1,7 @@
 """Write an OpenCode export that the client imports and resumes, with an edited context.
 
 ``opencode import`` ignores ids that it has, so the session, its messages and their parts get new ones. These begin like
-the old ones, because OpenCode orders messages by time and id, parts by id (facts §13.4).
+the old ones, because OpenCode orders messages by time and id, parts by id.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
-    """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
     value = opencode_parts.convert_answer_part(part) if message.is_answer else opencode_parts.convert_user_part(part)
     digests = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
     result = opencode_parts.convert_result(part) if message.is_answer else None
@@ -119,7 +118,6 @@ class _ImportMessage(ResumeEntry):
 
     @property
     def dropped_parts(self) -> set[int]:
-        """Indexes of parts whose text or call is removed; a call's result is in the same part."""
         return {
             self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
         }
@@ -163,7 +161,6 @@ class _ImportMessage(ResumeEntry):
             parts[place] = {**ids, "type": "text", "text": read_block_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
-        """Set estimated tokens; zeros without `input_tokens`."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
@@ -240,14 +237,12 @@ def _describe_session(info: dict[str, Any], messages: Sequence[_ImportMessage], 
 
 
 def _copy_notes(messages: Sequence[_ImportMessage]) -> dict[str, Any]:
-    """Notes for ctxtui's reader: the ids of copied answers, and of those with estimated tokens."""
     answers = [message for message in messages if message.recorded.is_answer]
     estimated = [answer.recorded.id for answer in answers if answer.estimated]
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
 def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessage], list[str]]:
-    """Read the session's description, its messages, and losses. Raises `CtxtuiError` if it is not in the source."""
     damage = None
     if tables_in(order.source[:HEAD_BYTES]):
         tables = parse_rows(order.source)
@@ -289,7 +284,6 @@ def _neighbor_id(id_: str, step: int) -> str:
 
 
 def _session_id(now: float, random: str) -> str:
-    """Make the id of a session begun at `now` (Unix seconds); later ones sort first."""
     return f"ses_{~(round(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF:012x}{random.replace('-', '')[:14]}"
 
 

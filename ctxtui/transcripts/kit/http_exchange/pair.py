@@ -58,7 +58,7 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def has_known_side_calls(self) -> bool:
-        """Whether `classify_side_call` applies; other programs may send requests of the same form as turns."""
+        """Whether its side calls are recognized by their bodies; other programs may send such bodies as turns."""
         return bool(self.session) or self.client == _GEMINI_CLI
 
     @property
@@ -136,7 +136,6 @@ def classify_side_call(path: str, body: Json) -> str:
 
 
 def _asks_for_severity(request: dict[str, Json]) -> bool:
-    """Whether Claude Code's permission check (2.1.300, 2.1.332) asks how harmful a tool call is."""
     if any(_GRADE in as_str(sequence) for sequence in as_list(request.get("stop_sequences"))):
         return True
     content = next((message.get("content") for message in reversed(as_dicts(request.get("messages")))), None)
@@ -204,7 +203,6 @@ class Exchange(Struct, frozen=True):
 
     @property
     def _location(self) -> str:
-        """The URL without scheme (some recordings have none) and query."""
         url = self.url.partition("?")[0]
         return url.partition("://")[2] or url
 

@@ -30,8 +30,6 @@ else:
 
 
 class EditableText(Struct, frozen=True):
-    """A text that can be replaced, and a function that stages its replacement."""
-
     text: str
     stage: Callable[[str], None]
 
@@ -46,7 +44,6 @@ class RewritingController(EditController):
             editable.stage(new)
 
     def _text_under_cursor(self) -> EditableText | None:
-        """The text under the cursor; None, with a message, if it cannot be replaced."""
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or not self.edits.check_ready():
             return None
@@ -65,7 +62,6 @@ class RewritingController(EditController):
         return None
 
     def _replace_inserted(self, edit: Edit, text: str) -> None:
-        """Replace the text of the summary or note that `edit` inserts."""
         reworded = edits_from_selection.reword_insertion(edit, text)
         if reworded is not None and self.edits.overlay is not None:
             if not edit.spec.replaces_blocks:
@@ -107,7 +103,6 @@ class RewritingController(EditController):
         self._edit_here(editable.text, "edit text in place", "", stage_text)
 
     def _edit_here(self, text: str, title: str, details: str, accept: Callable[[str], None]) -> None:
-        """Show `text` in the screen's editor; `accept` gets the text even if it was not changed."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
 
         def left(new: str | None) -> None:
@@ -169,7 +164,6 @@ class RewritingController(EditController):
     # Hoisting
 
     def hoist(self) -> None:
-        """Offer the static part of the message for editing, then move it to the front."""
         targets, scene = self._targets(), self.panels.scene
         if targets is None or scene is None:
             return
@@ -201,7 +195,6 @@ class RewritingController(EditController):
     # All of them
 
     def _targets(self) -> tuple[Applied, list[int]] | None:
-        """The edited context and the positions to act on; None, with a message, if there are none."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return None
