@@ -25,10 +25,7 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer.
-
-    `input` is its decoded JSON ({} without arguments), or the text if it is no JSON.
-    """
+    """A tool call in an answer; `input` is decoded ({} without arguments), or the text if it is no JSON."""
 
     id: str
     name: str
@@ -36,8 +33,6 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that goes into the context, and its calls."""
-
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
 
@@ -45,10 +40,10 @@ class SettledAnswer(NamedTuple):
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
     """Make an answer fit to be sent back (facts §1, §4).
 
-    - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
-      added.
+    - `used`: ids of earlier calls; those of the answer are added. A call without id, or with a used one, gets a new
+      one.
     - `cut`: the answer broke off, so its last part may be incomplete.
-    - `names`: the dialect writes ids of calls; without (Ollama) they are returned but not written.
+    - `names`: the dialect has ids of calls; if not (Ollama), they are returned but not written.
     """
     sendable: list[tuple[Item, TurnPart | None]] = []
     for item in items:
@@ -86,7 +81,6 @@ def _is_sendable(part: TurnPart, cut: bool) -> bool:
 
 
 def _drop_trailing(items: list[tuple[Item, TurnPart | None]]) -> None:
-    """Remove trailing thinking, and headers without content."""
     while items and ((part := items[-1][1]) is None or part.category == THINKING):
         items.pop()
     for at in range(len(items) - 2, -1, -1):
@@ -116,7 +110,6 @@ def _with_id(item: Item, id_: str) -> Item:
 
 
 def _mark_incomplete(header: Item) -> Item:
-    """The header of a message that broke off, with status incomplete instead of in progress."""
     value = header.block.value()
     if not isinstance(value, dict) or value.get("status") != "in_progress":
         return header
@@ -124,7 +117,7 @@ def _mark_incomplete(header: Item) -> Item:
 
 
 Editor = Callable[[int, Skeleton], bytes | None]
-"""Builds the request body for the raw context with this head under edits; None if nothing changes."""
+"""Makes the body of the request under edits from the head and skeleton of the raw context; None: no change."""
 
 
 class Draft(Struct, frozen=True):
@@ -139,10 +132,10 @@ class Draft(Struct, frozen=True):
 class ConversationStart(NamedTuple):
     """The start of a conversation.
 
-    - `params`: top-level parameters (``model`` among them).
+    - `params`: members of the request, with ``model``.
     - `tools`: definitions in Anthropic's form.
     - `system`: the system text, or its parts, which are joined unless the dialect is Anthropic's.
-    - `before`: earlier messages (items of any dialect).
+    - `before`: earlier messages, in any dialect.
     """
 
     dialect: str
@@ -159,10 +152,7 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`.
-
-    `skeleton` spells its requests.
-    """
+    """One line of context of a hosted agent: the path to `head` in `tree`, sent as requests with `skeleton`."""
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree
@@ -173,7 +163,7 @@ class Conversation:
         self.editor: Editor | None = None
         """Applies edits to the requests; None: the context is sent as it is."""
         self.memory: MemoryPlace | None = None
-        """Memory to update when the user sends a message; None: leave the context as it is."""
+        """Memory to update when the user sends a message; None: no update."""
         self.static: Mapping[str, Json] | None = None
         """Cache breakpoint for the system text (of several parts: the last but one, as the last one changes); not used
         while `memory` has breakpoints."""
@@ -204,27 +194,22 @@ class Conversation:
         return self.head
 
     def add_answer(self, response: Response, *, cut: bool = False) -> SettledAnswer:
-        """Append the part of an answer that can be sent back; returns that part.
-
-        `cut`: the answer broke off.
-        """
+        """Append the part of an answer that can be sent back; returns that part. `cut`: it broke off."""
         settled = settle(response.items, self._used, cut=cut, names=self.dialect != OLLAMA)
         self.head = self.tree.extend(self.head, settled.items)
         self._names |= {call.id: call.name for call in settled.calls}
         return settled
 
     def add_results(self, results: Sequence[Result]) -> int:
-        """Append tool results; returns the new head."""
         named = [result._replace(name=result.name or self._names.get(result.id, "")) for result in results]
         self.head = self.tree.extend(self.head, tool_results(self.dialect, named))
         return self.head
 
     def rewind_to(self, head: int) -> None:
-        """Make `head` the end of the context."""
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:
-        """The calls without result, in order, without their input."""
+        """The calls without result, in order; their `input` is None."""
         items = self.tree.items(self.head)
         ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_message_part(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
@@ -238,7 +223,6 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions of cache breakpoints in `items`, and their marker (None: no positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -246,10 +230,7 @@ class Conversation:
         return system[-2:][:1], self.static
 
     def draft(self) -> Draft:
-        """Encode the request of the current context, with edits applied.
-
-        Raises what `editor` raises.
-        """
+        """Encode the request of the current context, with edits applied. Raises what `editor` raises."""
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
         marked, marker = self._breakpoints(items)
@@ -265,7 +246,6 @@ class Conversation:
 
 
 def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]:
-    """The items as sent, with the marks of the same blocks in `agent_items`."""
     # A header gets the mark of the block after it: headers of one role are equal.
     marks = {
         item.block.digest: item.place.mark for item in agent_items if item.place.mark and item.block.kind != HEADER
@@ -306,9 +286,9 @@ def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json]) -> C
 
 
 def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversation:
-    """A copy of `conversation` with other tool definitions (Anthropic's form).
+    """A copy of `conversation` with other tool definitions (in Anthropic's form).
 
-    Anthropic binds thinking to the tools, so all thinking is left out there (facts §1). Nothing else changes.
+    Anthropic binds thinking to the tools, so all thinking is left out there (facts §1).
     """
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, tools))
@@ -318,10 +298,7 @@ def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversatio
 
 
 def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `conversation` with another system text, in `parts`.
-
-    Thinking is left out as in `with_tools`, nothing else changes.
-    """
+    """A copy of `conversation` with another system text, in `parts`; thinking is left out as in `with_tools`."""
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, (), parts))
     items = conversation.tree.items(conversation.head)
@@ -333,7 +310,6 @@ def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversatio
 
 
 def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Item]) -> Conversation:
-    """A copy of `conversation` with the items `new`, then the `rest` of its own."""
     items = [*new, *(_without_thinking(rest) if conversation.dialect == ANTHROPIC else rest)]
     skeleton = skeleton_for(conversation.dialect, Request((), conversation.skeleton).params, items)
     rebuilt = Conversation(
@@ -344,7 +320,6 @@ def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Ite
 
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:
-    """The items without thinking, and without headers of messages that held nothing else."""
     left = [item for item in items if not _is_message_part(item) or to_part(item.block).category != THINKING]
     are_parts = [_is_message_part(item) for item in left] + [False]
     header = [item.block.kind == HEADER and item.place.section == "messages" for item in left]
@@ -362,7 +337,6 @@ def _is_message_part(item: Item) -> bool:
 
 
 def _opening_items(opening: ConversationStart) -> list[Item]:
-    """Tools and system text as items, in Anthropic's form."""
     body: dict[str, Json] = {"model": "", "max_tokens": 1, "messages": [{"role": "user", "content": _PROBE}]}
     if opening.tools:
         body["tools"] = list(opening.tools)

@@ -30,8 +30,6 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of a tool call."""
-
     id: str
     text: str
     is_error: bool = False
@@ -42,22 +40,19 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message.
-
-    During a turn it waits; a held request is built again at once, with it.
-    """
+    """The user sent a message. During a turn it waits, but a held request is built again with it."""
 
     text: str
 
 
 class Interrupted(Struct, frozen=True):
-    """The turn must end now, because of `reason` (not told if an answer is interrupted)."""
+    """The turn must end now. `reason` is told, except if an answer is interrupted."""
 
     reason: str = "interrupted by the user"
 
 
 class HoldNext(Struct, frozen=True):
-    """Hold the next request, or, if repeated, no longer."""
+    """Hold the next request, or, if that is on already, do not."""
 
 
 class Released(Struct, frozen=True):
@@ -82,10 +77,7 @@ class Answered(Struct, frozen=True):
 
 
 class Broke(Struct, frozen=True):
-    """A request could not be built, or failed.
-
-    `after`: seconds that the provider asked to wait (None: not given).
-    """
+    """A request could not be built, or failed; `after`: seconds that the provider asked to wait (None: none)."""
 
     message: str
     retry: bool = False
@@ -97,10 +89,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id` is planned: `guarded`, if the user is asked each time.
-
-    `result`: the error if it cannot be done.
-    """
+    """The call `id` is planned; `guarded`: the user is asked each time. `result`: an error."""
 
     id: str
     guarded: bool = False
@@ -108,8 +97,6 @@ class Planned(Struct, frozen=True):
 
 
 class Permitted(Struct, frozen=True):
-    """The user answered for the call `id`."""
-
     id: str
     leave: ToolLeave
 
@@ -127,14 +114,10 @@ Event = (
 
 
 class AddUser(Struct, frozen=True):
-    """Append a user message to the context."""
-
     text: str
 
 
 class AddResults(Struct, frozen=True):
-    """Append the results of the last answer's calls to the context, in the order of the calls."""
-
     results: tuple[ToolResult, ...]
 
 
@@ -143,8 +126,6 @@ class Prepare(Struct, frozen=True):
 
 
 class HoldRequest(Struct, frozen=True):
-    """Show that the request is held, and why."""
-
     reason: str
 
 
@@ -155,7 +136,7 @@ class Send(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then feed `Waited`."""
+    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then `Waited`."""
 
     seconds: float
     attempt: int
@@ -164,7 +145,7 @@ class Wait(Struct, frozen=True):
 
 
 class StopListening(Struct, frozen=True):
-    """Stop reading the answer and keep the received part; then `Answered` follows, as cut."""
+    """Stop reading the answer and keep the received part; then `Answered`, as cut."""
 
 
 class StopWaiting(Struct, frozen=True):

@@ -31,14 +31,13 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     """Size of a call's context, in tokens.
 
     - `context_tokens`: the size of the whole context; `lo` to `hi` is its 90 % interval. A sum of calls has none (0).
-    - `method`: where the size is from. ``reported``: the provider's report. ``exact``: the sum of blocks that are all
-      counted exactly. Otherwise it is an estimate (the recording's, a forecast, or the sum of blocks): ``calibrated``
-      if enough reports were learned, else ``guessed``.
+    - `method`: ``reported`` by the provider; ``exact``: the sum of blocks that are all counted exactly; else an
+      estimate: ``calibrated`` if enough reports were learned, or ``guessed``.
     - `categories`: tokens of each non-empty category, in prompt order.
-    - `not_recorded`: input that the recording lacks; None if nothing is lacking, or if it cannot be inferred yet.
+    - `not_recorded`: input that the recording lacks; None if there is none, or if it cannot be inferred yet.
     - `attached`: input that the client attached again after a compaction.
-    - `residual`: the context tokens minus everything else; 0 if not `counted`.
-    - `counted`: False while a block has no count or absent blocks are not determined; then `context_tokens` is the
+    - `residual`: the context tokens minus the three above.
+    - `counted`: False while blocks are not counted, or absent ones not determined; then `context_tokens` is the
       reported input (0 without a report), and the other figures are empty.
     """
 
@@ -55,7 +54,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call with uncounted blocks, or while it is unknown which blocks were read."""
+    """Figures of a call while they are not `CallFigures.counted`."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -78,13 +77,13 @@ REATTACHED_TEXT: Final = "files that the client attached again after the compact
 class BlockFigure(Struct, frozen=True, kw_only=True):
     """One block of a context.
 
-    - `node` is `ROOT` if the block is not recorded.
-    - `tokens` is the size of the block; `lo` to `hi` is its 90 % interval.
-    - `method` is ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for input that is
+    - `node`: `ROOT` if the block is not recorded.
+    - `lo` to `hi` is the 90 % interval of `tokens`.
+    - `method`: ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for input that is
       not recorded and for the replacement of an absent block.
-    - `read` is False if the model does not read the block. Its tokens are in no sum.
-    - `gone` says why, and since when, the provider's report shows the block to be absent. `tokens` is then the size of
-      its replacement, if there is one.
+    - `read`: False if the model does not read the block, whose tokens are then in no sum.
+    - `gone`: set if the reports show that the block is absent. `tokens` is then the size of its replacement, if there
+      is one.
     """
 
     node: int
@@ -100,7 +99,6 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
 
 def figures(book: Book, call: Call) -> CallFigures:
-    """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
     if not book.is_counted(call.model, head):
         return uncounted_figures(call)
@@ -130,8 +128,7 @@ def figures(book: Book, call: Call) -> CallFigures:
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
     """Figures of the request after `call` with the context `head`, without edits.
 
-    The total is a forecast from the report of `call`, else its size plus the growth of the counts. If `head` is the
-    call's own context, the result equals `figures`. Not counted if one of the two contexts is not.
+    If `head` is the call's own context, the result equals `figures`. Not counted if one of the two contexts is not.
     """
     call_figures = figures(book, call)
     if head == call.sent_head or not call_figures.counted or not book.is_counted(call.model, head):
@@ -170,7 +167,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
 
 
 class AnswerSize(Struct, frozen=True):
-    """Recorded size of an answer: characters, characters of fenced code, and tokens."""
+    """Size of a recorded answer; `code`: characters of fenced code."""
 
     characters: int
     code: int
@@ -193,7 +190,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone; None while unknown, and for sums."""
+    """Context tokens of `call`; None while unknown, and for sums."""
     if call.is_sum:
         return None
     if call.usage is not None:
@@ -230,10 +227,7 @@ def estimate_method(book: Book, model: str) -> str:
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks, without those attached again.
-
-    None if none are known.
-    """
+    """Tokens that the provider read but the recording lacks, without those attached again; None: none known."""
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
@@ -243,18 +237,15 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
 
 
 def reattached_tokens(book: Book, call: Call) -> int:
-    """Tokens that a client attached again after a compaction and did not record."""
     read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Tokens that the recorded context of `call` lacks: not recorded, or attached again."""
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 
 def _unrecorded_front(book: Book, call: Call) -> int | None:
-    """Unrecorded system prompt and tools, while the reports are not processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
@@ -269,9 +260,9 @@ def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Yield the unrecorded input and every block of `call`'s context.
+    """Yield the unrecorded input and every block of `call`'s context; a header counts with the next block.
 
-    A header counts with the block after it. Raises `IndexError` while a block is not counted.
+    Raises `IndexError` while a block is not counted.
     """
     not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if not_recorded:
@@ -285,13 +276,12 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """Make the block *not recorded*."""
     name = name_missing(book, call, figures(book, call).categories)
     return _inferred_block(book, call, tokens, NOT_RECORDED, f"{name}, not in the recording")
 
 
 def name_missing(book: Book, call: Call, categories: Container[str]) -> str:
-    """Name what the recording of a context lacks; `categories` are those that it has."""
+    """Name what the recording of a context with these `categories` lacks."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return describe_additions(book.searches, book.session.tree, call) or "what the provider adds"
     parts = [name for category, name in (("system", "system prompt"), ("tools", "tools")) if category not in categories]
@@ -342,7 +332,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
 
 
 class GrowthPoint(Struct, frozen=True):
-    """One call; `call` counts from 1 in its thread."""
+    """Size of one call's context; `call` is its number in the thread, from 1."""
 
     call: int
     context_tokens: int
@@ -350,7 +340,6 @@ class GrowthPoint(Struct, frozen=True):
 
 
 def growth_points(book: Book, thread: str) -> list[GrowthPoint]:
-    """Context tokens of each call of `thread`, in order."""
     return [
         GrowthPoint(number, figures(book, call).context_tokens, call.usage.input if call.usage else None)
         for number, call in enumerate(book.session.thread_calls(thread), 1)

@@ -1,10 +1,8 @@
 """Forecasts a call's input from earlier calls, and learns from its report.
 
 Predicted input = the report of the call whose context this one extends + that call's answer + the blocks after it. The
-answer counts as reported if the count is final or plausible, else by its blocks. Everything else is features x weights,
-which reports correct (`tokens.calibrate`).
-
-`Book` runs a `ForecastLearner` over the session; the audit and the cache forecast use `Forecaster` directly.
+answer counts as reported if that count is plausible, else by its blocks. Blocks count as features x weights; reports
+correct the weights (`tokens.calibrate`).
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _MAX_SHARE_LEFT: Final = 0.75
 _MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
 _TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
-"""Errors of other sessions, in deviations: the basis of intervals until a session has its own."""
+"""Errors of other sessions, in standard deviations: the basis of intervals until a session has its own."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -48,9 +46,9 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     - `step`: what changed since the call whose context it extends (the base).
     - `features`: raw counts of blocks, to which the weights apply.
-    - `answers`: 1 if the answer was taken from its report, else 0.
+    - `answers`: 1 if the base's answer counts as reported, else 0.
     - `known_tokens`: tokens that do not depend on weights: the base's report and that answer.
-    - `added`: expected additions that are not recorded.
+    - `added`: expected tokens that a client adds and does not record.
     - `stripped`: thinking of the previous turn is assumed to be removed.
     - `deviation`: the standard deviation of the forecast.
     """
@@ -69,12 +67,11 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
-        """Tokens expected on top of the base's report."""
         return self.predicted - self.step.usage.input
 
 
 class Forecaster:
-    """Forecasts a session's calls, in order; learns from their reports per model and per thread.
+    """Forecasts a session's calls, which must come in order, and learns from their reports.
 
     `cumulated` gives the running counts of a model, `card` its facts.
     """
@@ -87,7 +84,7 @@ class Forecaster:
         self._card = card
         self._calibrations: dict[tuple[TokenizerKey, bool], Calibration] = {}
         """By tokenizer, and whether it is for whole contexts."""
-        # The same objects by model, so that the card is not read again for each call.
+        # The same by model, so that the card is not read again for each call.
         self._by_model: dict[tuple[str, bool], Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, _TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
@@ -99,7 +96,7 @@ class Forecaster:
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for the steps of `model`, shared by models that count alike."""
+        """Calibration of `model`, shared with models that count alike."""
         return self._calibration(model, whole=False)
 
     def _calibration(self, model: str, *, whole: bool) -> Calibration:
@@ -117,14 +114,13 @@ class Forecaster:
 
     @property
     def uncarried_models(self) -> set[str]:
-        """The models whose reported reasoning does not count in later input."""
+        """Models whose reasoning does not count in later input."""
         return {model for model, carried in list(self._carried.items()) if not carried.is_carried}
 
     def carried(self, model: str) -> CarriedReasoning:
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
-        """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
     def _weights(self, model: str) -> Weights:
@@ -134,9 +130,9 @@ class Forecaster:
         return replace(weights, factors=weights.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` without its own report.
+        """Forecast the input of `call` without its own report; None before the thread's first report.
 
-        None before the thread's first report. Raises `IndexError` while its context is not counted.
+        Raises `IndexError` while its context is not counted.
         """
         step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
@@ -163,7 +159,6 @@ class Forecaster:
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
-        """Learn from the report of `call` and its `forecast`; a call without report is ignored."""
         if call.usage is None or not call.usage.input:
             return
         self._lineages[call.thread].add(call, forecast.step if forecast else None)
@@ -194,10 +189,9 @@ class Forecaster:
         self._calibration(call.model, whole=True).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
-        """Learn an upper bound from a request that is recorded in full.
+        """Learn an upper bound of the weights from a request that is recorded in full.
 
-        Providers may add text of their own, so it is only a bound. If the first request of a thread (`is_first`) has a
-        PDF, the rest of the report is the PDF's: its size is the least certain by far.
+        Providers may add text of their own, so it is only a bound, except for the PDFs of a thread's first request.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
@@ -219,10 +213,7 @@ class Forecaster:
     def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """Features for the weights, 1 if the answer's report is used (else 0), and known tokens.
-
-        Known tokens need no weights. `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
-        """
+        """`features`, `answers` and `known_tokens` of `Forecast`; `by_blocks` counts every answer by its blocks."""
         card, carried = self._card(call.model), self.carried(call.model).is_carried
         known_tokens = step.usage.input * self._model_scale(card, step)
         features, answers = step.net, 0
@@ -291,10 +282,10 @@ class ForecastRange(NamedTuple):
 
 
 class ForecastLearner:
-    """Feeds the calls of `session` to a forecaster, and keeps each forecast by call id.
+    """Feeds the calls of `session` to a forecaster, and keeps `forecasts` by call id.
 
-    The newest call of a thread waits until another follows, because a fuller record may replace it, except if request
-    and report are recorded in full.
+    The newest call of a thread waits until another follows, because a fuller record may replace it, unless its request
+    is recorded in full and has a report.
     """
 
     def __init__(
@@ -346,10 +337,9 @@ class ForecastLearner:
                 del self._waiting[thread]
 
     def publish(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time.
+        """Publish the current weights if enough was learnt since the last time; returns whether it did.
 
-        Returns whether it did. With `all_there_is` any new report is enough, so that the result does not depend on how
-        the recording was read.
+        With `all_there_is` any new report is enough: thus the result does not depend on how the recording was read.
         """
         learnt = self.forecaster.report_count
         uncarried = self.forecaster.uncarried_models
@@ -361,7 +351,6 @@ class ForecastLearner:
         return True
 
     def weights(self, model: str) -> Weights:
-        """Weights of `model` as last published."""
         return self._weights.get(model) or prior_weights(self._card(model))
 
     def _is_counted(self, id_: str) -> bool:

@@ -17,7 +17,7 @@ END: Final = b"\r\n\r\n"
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(r"[!-~]+")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""All control characters but the tab: some readers take them for a line end or a blank."""
+"""All control characters but the tab; some readers take them for a line end or a blank."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 _STATUS_LINE: Final = re.compile(r"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
@@ -25,7 +25,7 @@ _LENGTH, _CODING = "content-length", "transfer-encoding"
 _FRAMING: Final = frozenset((_LENGTH, _CODING, "host", "connection"))
 """Headers that delimit and route messages."""
 _LOOKALIKES: Final = frozenset(("content_length", "transfer_encoding"))
-"""Names that CGI and WSGI gateways take for those of framing headers."""
+"""Names that CGI and WSGI gateways do not distinguish from framing headers."""
 _MAX_LENGTH_DIGITS: Final = 15
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
@@ -35,8 +35,8 @@ _MAX_SIZE_LINE_BYTES: Final = 4096
 class Head(Struct, frozen=True):
     """The head of a request or an answer.
 
-    `raw` are its bytes with the blank line, `start` its first line, `fields` its headers as written, `values` their
-    values by lower-case name.
+    `raw`: its bytes with the blank line; `start`: its first line; `fields`: its headers as written; `values`: by
+    lower-case name.
     """
 
     raw: bytes
@@ -45,7 +45,7 @@ class Head(Struct, frozen=True):
     values: Mapping[str, Sequence[str]]
 
     def all(self, name: str) -> Sequence[str]:
-        """The values of every header `name` (lower case)."""
+        """All values of the header `name` (lower case)."""
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
@@ -55,11 +55,10 @@ class Head(Struct, frozen=True):
 
     @property
     def last(self) -> dict[str, str]:
-        """The last value for each name."""
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
-        """Whether the lower-case `word` is in the lists in the headers `name`."""
+        """Whether a list in the headers `name` has the lower-case `word`."""
         return any(word == part.strip().lower() for value in self.all(name) for part in value.split(","))
 
 
@@ -93,10 +92,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def next_head(data: bytes) -> tuple[Head, bytes] | None:
-    """The head at the start of `data`, and the rest; None until it is complete.
-
-    Raises `Malformed`.
-    """
+    """The head at the start of `data`, and the rest; None until it is complete. Raises `Malformed`."""
     raw, end, rest = data.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
@@ -139,13 +135,12 @@ def with_field(head: Head, name: str, value: str) -> bytes:
 
 
 def with_target(head: bytes, old: str, new: str) -> bytes:
-    """The bytes of a head with the target `new` instead of `old`."""
     line, rest = head.split(b"\r\n", 1)
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
 
 def with_length(head: bytes, length: int) -> bytes:
-    """The bytes of a head for a body of `length` bytes that is neither compressed nor chunked."""
+    """The bytes of a head for a plain body of `length` bytes."""
     lines = head[: -len(END)].split(b"\r\n")
     removed = (b"content-length", b"transfer-encoding", b"content-encoding")
     fields = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in removed]
@@ -153,7 +148,6 @@ def with_length(head: bytes, length: int) -> bytes:
 
 
 def keeps_open(head: Head) -> bool:
-    """Whether the connection stays open after this message."""
     if head.holds("connection", "close"):
         return False
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
@@ -175,10 +169,7 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """The bytes of `data` in the body: their number, and they without chunk framing.
-
-        Raises `Malformed`.
-        """
+        """Number of bytes of `data` that belong to the body, and these without chunk framing. Raises `Malformed`."""
         if self.chunked:
             return self._read_chunks(data)
         if self.length is None:
@@ -189,7 +180,7 @@ class BodyReader(Struct):
         return length, data[:length]
 
     def end(self) -> bool:
-        """Handle the end of the connection; return whether the body is complete."""
+        """Handle the end of the connection; returns whether the body is complete."""
         if self.length is None and not self.chunked:
             self.done = True
         return self.done
@@ -222,7 +213,6 @@ class BodyReader(Struct):
         return at, b"".join(contents)
 
     def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
-        """Read complete chunks, the usual case, from `at` on; return where they end."""
         head, size = b"", 0
         while True:
             # Many are as long as the previous one.
@@ -270,7 +260,10 @@ def _declared_length(head: Head) -> int | None:
 
 
 def request_body(head: Head) -> BodyReader:
-    """Raises `Malformed`, also for an ambiguous length or host (RFC 9112 §3.2, §6.1, §6.3)."""
+    """The body after a request's `head`.
+
+    Raises `Malformed`, also for an ambiguous length or host (RFC 9112 §3.2, §6.1, §6.3).
+    """
     coding, length, old = head.all(_CODING), _declared_length(head), head.start.endswith("1.0")
     hosts = len(head.all("host"))
     if hosts > 1 or not (hosts or old):
@@ -295,7 +288,7 @@ def answer_body(head: Head, status: int, method: str) -> BodyReader:
 
 
 def has_sure_length(head: Head) -> bool:
-    """Whether an answer's length is unambiguous: else nothing may follow it on its connection."""
+    """Whether an answer's length is unambiguous; if not, nothing may follow it on its connection."""
     coding, lengths = head.all(_CODING), len(head.all(_LENGTH))
     return not lengths if coding and head.start.startswith("HTTP/1.1") else not coding and lengths < 2
 
@@ -310,7 +303,7 @@ _REASONS: Final = {
 
 
 def build_error_answer(status: int, why: str) -> bytes:
-    """An error answer in the form that the SDKs show; it closes the connection."""
+    """An error answer in a form that the SDKs show; it asks to close the connection."""
     error = {"type": "error", "error": {"type": "ctxtui_relay", "message": f"ctxtui: {why}"}}
     body = json.dumps(error).encode()
     # RFC 9110 §15.5.8: clients may wait for this before they send credentials.

@@ -15,8 +15,8 @@ SECTIONS: Final = ("tools", "system", "messages")
 class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt, at `path` (dots between keys).
 
-    A change of its value invalidates the cache from the section `since` on. Leaving it out is the same as sending
-    `default`. `engine` is the only engine that it matters to ("": all).
+    A change of its value (`default` if it is left out) invalidates the cache from the section `since` on. It matters
+    only to `engine` ("": to all).
     """
 
     path: str
@@ -26,17 +26,12 @@ class Parameter(Struct, frozen=True):
 
 
 class Mechanism(Struct, frozen=True, kw_only=True):
-    """Behaviour of a kind of cache, apart from its figures.
+    """Behaviour of a kind of cache, apart from its figures. Test these flags instead of an engine's name.
 
-    Test these flags instead of an engine's name.
-    - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names. The reads and writes
-      that a call reports are then all that it has in the cache, and a client's markers are learnt if a recording lacks
-      them.
-    - `keeps_every_prefix`: every request is kept automatically until it is unused for `CacheRules.retention` seconds;
-      the shortfall of its reads is learnt.
-    - `holds_one`: a server holds the last prompt as it was and reports no reads, so that a call reads its common prefix
-      with it.
-    - `keeps_answers`: an answer can leave entries of its own, whatever `CacheRules.answers` says.
+    - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names.
+    - `keeps_every_prefix`: every request is kept until it is unused for `CacheRules.retention` seconds.
+    - `holds_one`: the server holds the last prompt and reports no reads: a call reads the common prefix.
+    - `keeps_answers`: answers can leave entries of their own, whatever `CacheRules.answers` says.
     - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
     - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
     - `dialect`: assumed for a request whose provider is unknown ("": Chat).
@@ -61,14 +56,14 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     - `spare`: tokens of a prompt that are always evaluated anew.
     - `lives`: lifetimes of entries in seconds, by name (``5m``); `life`: the name of the default one.
     - `retention`: seconds without use after which a prefix is dropped.
-    - `lookback`: positions or breakpoints that are looked up; `markers`: the most per request; `slots`: prompts held at
+    - `lookback`: positions or breakpoints that are looked up; `markers`: maximum per request; `slots`: prompts held at
       once.
     - `answers`: an answer is kept with its prompt.
     - `settles`: writes sometimes become readable only some calls later.
     - `strips`: thinking of earlier turns is removed before the prompt is cached.
-    - `marked`: number of last messages that the client marks at their ends.
-    - `asks_aside`: the client sends a request of its own after each turn.
-    - `keeps_resumed`: its requests begin as before when it is started anew.
+    - `marked`: number of last messages that the client marks at their ends, if its markers are not recorded.
+    - `asks_aside`: the client sends an unrecorded request after each turn, unless its calls show otherwise.
+    - `keeps_resumed`: its requests begin as before when it is started anew, unless its calls show otherwise.
     - `reports_writes`: a report without a write says that nothing was written.
     - `read`, `writes` (by the lifetime's name): prices as multiples of fresh input.
     - `parameters`: by dialect, those that reach the prompt.
@@ -104,14 +99,10 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.engine != "none"
 
     def seconds(self, life: str) -> float:
-        """Seconds of the lifetime called `life`; the default one if unknown."""
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:
-        """Tokens reported as read if `common` of `total` are cached.
-
-        The provider counts whole steps, and 0 below the minimum.
-        """
+        """Tokens reported as read if `common` of `total` are cached: whole steps; 0 below the minimum."""
         cached = min(common, total - self.spare)
         if cached < max(self.minimum, 1):
             return 0

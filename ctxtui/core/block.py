@@ -30,8 +30,7 @@ class Block(Struct, frozen=True, gc=False):
     """One part of a context, identified by `digest` (32 hex digits).
 
     `kind` is the provider's own type (``text``, ``tool_use``, ``function_call`` ...) or one of ours (``header``,
-    ``tool``, ``not_recorded``, ``unreadable``). `body` is its canonical JSON. Two blocks with one digest are the same
-    block.
+    ``tool``, ``not_recorded``, ``unreadable``). `body` is its canonical JSON.
     """
 
     digest: str
@@ -39,7 +38,7 @@ class Block(Struct, frozen=True, gc=False):
     body: bytes
 
     def value(self) -> Json:
-        """Decode the body to a JSON value, anew on each call, which keeps blocks small in memory."""
+        """Decode the body, anew on each call."""
         return canonical.loads(self.body)
 
     def member(self, key: str) -> Json:
@@ -56,8 +55,8 @@ class Place(NamedTuple):
 
     - `section`: ``tools``, ``system`` or ``messages``.
     - `role`: the message's role ("" outside messages).
-    - `mark`: what a transcript says beyond the request ("": nothing): ``summary`` (a compaction's text), ``memory``,
-      ``file`` (of a project), ``meta`` (added by the client, not by a person).
+    - `mark`: its nature by the transcript: ``summary`` (a compaction's text), ``memory``, ``file`` (of a project),
+      ``meta`` (added by the client, not by a person) or "".
     """
 
     section: str
@@ -67,22 +66,18 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=256)
 def message_place(role: str, mark: str = "") -> Place:
-    """The `Place` of a part of a message; cached, as each block needs one."""
     return Place("messages", role, mark)
 
 
 class Item(NamedTuple):
-    """A block with its place: the unit that decoders yield and encoders take, in prompt order."""
-
     block: Block
     place: Place
 
 
 def make(kind: str, value: Json) -> Block:
-    """Make the block of `kind` from a JSON `value` that has no cache breakpoints.
+    """Make the block of `kind` from a JSON `value` without cache breakpoints (see `without_markers`).
 
-    `without_markers` removes them. The digest is that of the canonical JSON. If the JSON does not contain the kind (a
-    header, a tool, a part without type), the kind is digested first, so that two kinds never share a digest.
+    The digest is that of the canonical JSON, with the kind if the JSON lacks it, so that kinds never share a digest.
     """
     body = canonical.dumps(value)
     kind_in_body = isinstance(value, Mapping) and value.get("type") == kind
@@ -90,31 +85,26 @@ def make(kind: str, value: Json) -> Block:
 
 
 def digest_with_kind(kind: str, body: bytes) -> str:
-    """Digest of a block whose body does not contain its `kind`."""
     return canonical.digest(kind.encode("utf-8", "replace") + b"\0" + body)
 
 
 def from_part(value: Json, default_kind: str = "text") -> Block:
-    """Make the block of a provider's content part; a part without `type` is of `default_kind`."""
+    """Make the block of a provider's content part; one without type is of `default_kind`."""
     kind = value.get("type", default_kind) if isinstance(value, Mapping) else default_kind
     return make(kind if isinstance(kind, str) else default_kind, without_markers(value))
 
 
 def text(content: str) -> Block:
-    """Make a text block, the same whether the provider's JSON spelled it as string or as list."""
     return make("text", {"type": "text", "text": content})
 
 
 def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
-    """Make the header of a message: its role and every member of its JSON except the content."""
+    """Make the header of a message; `extra`: its other members except the content."""
     return make(HEADER, {"role": role, **(extra or {})})
 
 
 def unreadable(place: str, reason: str) -> Block:
-    """Make a placeholder for a record that could not be read.
-
-    `place` is ``line 812`` or a JSON path.
-    """
+    """Make a placeholder for a record that could not be read; `place` is ``line 812`` or a JSON path."""
     return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
 
 

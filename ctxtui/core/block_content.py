@@ -194,6 +194,9 @@ def _read_media(value: dict[str, Json]) -> BlockContent:
     if isinstance(source, dict):
         if isinstance(source.get("data"), str) and source.get("type") == "text":
             return BlockContent(text=source["data"])
+        if source.get("type") == "content":
+            inner_content = _read_result(source)
+            return BlockContent(text=inner_content.text, media=inner_content.media)
         data = _as_text(source.get("data") or source.get("file_data"))
         kind = _as_text(source.get("media_type") or source.get("format"))
         url = _as_text(source.get("url") or source.get("file_id") or url)

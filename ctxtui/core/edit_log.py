@@ -1,12 +1,10 @@
 """The log of an overlay; its entries tell what is staged, applied, undone and redone.
 
-The log only grows.
 - An edit is staged from its entry on.
-- It is applied once an active ``apply`` entry names it.
+- It is applied while an active ``apply`` entry names it.
 - It is gone while an active ``revert`` names it.
 - A staged edit may wait: the last ``wait`` entry that names it says until when.
-- Undo and redo are reverts marked as such, so that they continue after a restart. Everything applied at once is one
-  action.
+- Undo and redo are reverts marked as such.
 """
 
 from __future__ import annotations
@@ -22,22 +20,19 @@ from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edit
 UNDO: Final = "undo"
 REDO: Final = "redo"
 DISCARD: Final = "discard"
-"""Reasons of reverts; "" for single reverts."""
+"""Reasons of reverts."""
 EXPIRY: Final = "expiry"
-"""Wait until the cache has expired: the first request after that is sent under the edits."""
+"""Wait until the cache has expired."""
 MISS: Final = "miss"
-"""Wait until a request misses the cache anyway: that request is sent under the edits."""
+"""Wait until a request misses the cache anyway."""
 
 
 class EditsInForce(NamedTuple):
-    """The edits in force: those that are `applied` and those only `staged`, each in order."""
-
     applied: tuple[Edit, ...]
     staged: tuple[Edit, ...]
 
 
 def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
-    """Split the active edits of `log` into applied and staged."""
     entries = list(log)
     applied_ids, active_ids = set[str](), _active_ids(entries)
     for entry in entries:
@@ -51,7 +46,7 @@ def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
 
 
 def waiting_until(log: Iterable[Edit]) -> dict[str, str]:
-    """The staged edits that wait, by id: until `EXPIRY` or `MISS`."""
+    """The conditions (`EXPIRY` or `MISS`) of staged edits that wait, by the edit's id."""
     entries, condition_by_id = list(log), dict[str, str]()
     for entry in entries:
         if entry.kind == WAIT:
@@ -63,7 +58,7 @@ def waiting_until(log: Iterable[Edit]) -> dict[str, str]:
 
 
 class Stamp(Struct, frozen=True):
-    """Author and time of an action: `id` names the new action, `at` is Unix seconds."""
+    """Id of a new action, its author, and its time (`at`, Unix seconds)."""
 
     id: str
     at: float
@@ -71,10 +66,7 @@ class Stamp(Struct, frozen=True):
 
 
 def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that applies all staged edits, or `only` these ids.
-
-    Empty if there are none.
-    """
+    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
@@ -83,9 +75,9 @@ def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None =
 
 
 def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that lets staged edits wait for `EXPIRY` or `MISS`.
+    """Make the entry that lets staged edits, or `only` these ids, wait for `EXPIRY` or `MISS` ("": no longer).
 
-    All of them wait, or `only` these ids. `until` "" ends the wait. Empty if nothing is staged.
+    Empty if there are none.
     """
     chosen = None if only is None else set(only)
     ids: list[Json] = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
@@ -110,10 +102,9 @@ def unapplied_ids(log: Iterable[Edit]) -> set[str]:
 
 
 def record_export(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
-    """Make the entry that records an export of the context.
+    """Make the entry that records an export of the context to `place`, a file or another destination.
 
-    `command` continues with it ("": none), to be typed in `folder` ("": any). `place` is the file or other destination,
-    `without` what was left out.
+    `command` resumes it ("": none), if typed in `folder` ("": any). `without`: what was left out.
     """
     params = payload(
         {"command": command, "place": place, "without": list(without), **({"folder": folder} if folder else {})}
@@ -124,8 +115,8 @@ def record_export(stamp: Stamp, command: str, place: str, without: Sequence[str]
 def revert_entries(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
     """Make the entries that revert `ids`; those already reverted are skipped.
 
-    A reverted revert is undone, a reverted application is staged again. `why` is "" or the reason (`UNDO`, `REDO`,
-    `DISCARD`).
+    `ids` may be of edits, applications (their edits are staged again) and reverts. `why` is `UNDO`, `REDO`, `DISCARD`
+    or "".
     """
     all_active = _active_ids(log)
     params = payload({"as": why} if why else {})
@@ -137,7 +128,6 @@ def revert_entries(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: s
 
 
 def discard_staged(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that revert everything staged."""
     return revert_entries(log, [edit.id for edit in edits_in_force(log).staged], stamp, DISCARD)
 
 
@@ -154,12 +144,10 @@ def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that undo the last action; empty if there is none."""
     return revert_entries(log, [e.id for e in last_action(log)], stamp, UNDO)
 
 
 def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that restore the last undone action; empty after a newer action."""
     _, undone = _find_actions(log)
     return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
@@ -168,7 +156,6 @@ _Action = list[Edit]
 
 
 def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
-    """Actions in force, oldest first, and undone ones, each with the reverts that undid it."""
     done: list[_Action] = []
     undone: list[tuple[_Action, _Action]] = []
     for entries in _group_batches(log):
@@ -184,13 +171,11 @@ def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Actio
 
 
 def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
-    """Index of the action that the entries of an undo reverted; the last one if none has them."""
     ids = {entry.reverts for entry in entries}
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _group_batches(log: Sequence[Edit]) -> list[_Action]:
-    """Neighbouring entries of one batch, without waits and exports, which cannot be undone."""
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):

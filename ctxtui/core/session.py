@@ -1,4 +1,4 @@
-"""A session as a fold over events; readers and the live host emit the same few ones."""
+"""A session as a fold over events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DESCRIBED: Final = Described.__struct_fields__
 
 
 class ThreadSeen(Struct, frozen=True):
-    """A line of context exists: `parent` is the thread that spawned it ("": none, or unknown)."""
+    """A line of context; `parent` is the thread that spawned it ("": none, or unknown)."""
 
     id: str
     label: str = ""
@@ -52,10 +52,7 @@ class CallSeen(Struct, frozen=True):
 
 
 class TipMoved(Struct, frozen=True):
-    """The record of `thread` now ends at `head`.
-
-    If all is recorded, its next call would send what ends there.
-    """
+    """The record of `thread` now ends at `head`: the context that its next call would extend."""
 
     thread: str
     head: int
@@ -69,14 +66,13 @@ class Skipped(Struct, frozen=True):
 
 
 COMPACTING: Final = "compacting"
-"""Kind of `Happened`: a client's request for a summary of its history passes through ctxtui."""
+"""Kind of `Happened`: a client requests a summary of its history through ctxtui."""
 
 
 class Happened(Struct, frozen=True):
     """An event that is no call: an API error, an interrupt, an unknown record.
 
-    `kind` names it, `text` describes it. `at` is in Unix seconds (None: not recorded). `after` is the id of the call
-    before it ("": none, or unknown).
+    `at`: Unix seconds (None: not recorded). `after`: the id of the call before it ("": none, or unknown).
     """
 
     kind: str
@@ -87,9 +83,9 @@ class Happened(Struct, frozen=True):
 
 
 class AnswerGrew(Struct, frozen=True):
-    """Progress of an answer in `thread`: its blocks so far, each by kind and text.
+    """Progress of an answer in `thread`: (kind, text) of its blocks so far; empty when none is arriving.
 
-    `blocks` is empty when no answer is arriving. It is for the screen only: the session stores nothing of it.
+    The session does not store it.
     """
 
     thread: str
@@ -107,7 +103,6 @@ Event = Described | ThreadSeen | CallSeen | TipMoved | Skipped | Happened | Outc
 
 
 def threads_of(events: Iterable[Event]) -> set[str]:
-    """The threads with calls or happenings among `events`."""
     return {
         event.call.thread if isinstance(event, CallSeen) else event.thread
         for event in events
@@ -125,26 +120,21 @@ class Thread(Struct, frozen=True):
 
 
 class Session(Struct):
-    """The state that events fold into.
-
-    `tree` is shared with the reader that makes the nodes. `about` is the session's metadata; calls and threads are by
-    id.
-    """
+    """The state that events fold into; calls and threads are by id, `about` is the metadata."""
 
     tree: Tree = field(default_factory=Tree)
     about: Described = Described()
     calls: dict[str, Call] = field(default_factory=dict)
     threads: dict[str, Thread] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
-    """Call ids of each thread, in order of first appearance."""
+    """Call ids by thread, in order of first appearance."""
     skipped: list[Skipped] = field(default_factory=list)
     happenings: list[Happened] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     quotas: list[QuotaReport] = field(default_factory=list)
-    """The newest report on each window of a quota."""
+    """The newest report on each quota window."""
 
     def apply(self, event: Event) -> None:
-        """Apply one event. Seeing a call twice leaves one call."""
         # Most events are of the first two kinds, and a match statement takes five times as long as `isinstance`.
         if isinstance(event, CallSeen):
             self._add_call(event.call)
@@ -171,7 +161,6 @@ class Session(Struct):
                 pass
 
     def fold(self, events: Iterable[Event]) -> Session:
-        """Apply many events; returns itself."""
         for event in events:
             self.apply(event)
         return self
@@ -190,7 +179,6 @@ class Session(Struct):
             self._remove_from_old_thread(old)
 
     def _remove_from_old_thread(self, call: Call) -> None:
-        """Remove `call` from its old thread, and that too if it has no call left."""
         remaining = self.order[call.thread]
         remaining.remove(call.id)
         if not remaining:
@@ -202,7 +190,7 @@ class Session(Struct):
         self.about = replace(self.about, **news)
 
     def thread_calls(self, thread: str = MAIN) -> list[Call]:
-        """The calls of one thread, in order; call numbers on screen count from 1 in this list."""
+        """The calls of one thread in order; call numbers count from 1 in this list."""
         return [self.calls[i] for i in self.order.get(thread, ())]
 
     @property
@@ -212,7 +200,7 @@ class Session(Struct):
 
     @property
     def model(self) -> str:
-        """The model of most calls, of two that tie the one that appeared later; "": none named."""
+        """The model of most calls (if two tie, the one that appeared later); "": none named."""
         tally: dict[str, int] = {}
         for call in list(self.calls.values()):
             if call.model:

@@ -1,7 +1,6 @@
 """A context indexed for curation: positions, messages, and calls with their answers.
 
-Edits, policies and prices read contexts through `Context`. A *position* is the 0-based index of a block on the raw
-path.
+A *position* is the 0-based index of a block on the raw path.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ _ALONE: Final = frozenset(
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message, or of one separate item.
-
-    `role` is its side.
-    """
+    """Positions `start` to `stop` (exclusive) of one message, or of one item outside messages (Responses)."""
 
     start: int
     stop: int
@@ -58,16 +54,12 @@ class Message(NamedTuple):
 
 
 def _dialect(items: Sequence[Item]) -> str:
-    """Guess the dialect of items without a request.
-
-    If there are only texts, a system message means Chat.
-    """
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
     return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
 def marker_lifetimes(request: Request) -> dict[int, str]:
-    """The lifetimes of a request's cache breakpoints by position ("" if none is named)."""
+    """Lifetimes of a request's cache breakpoints by position ("": none is named)."""
     # Breakpoints are counted over the items in the body itself.
     first, count = request.skeleton.parts.get("carried", (0, 0))
     named = ((marker.item + (count if marker.item >= first else 0), marker.value) for marker in request.markers)
@@ -77,8 +69,8 @@ def marker_lifetimes(request: Request) -> dict[int, str]:
 def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
     """The skeleton for the context `head`, which belongs to `call` or continues it.
 
-    None without a recorded request. A call's skeleton is that of the sent request. Under edits that is another context:
-    blocks in both keep their spelling and breakpoints. Raises `Malformed` if it does not fit the recorded blocks.
+    None without a recorded request. If edits changed that request, blocks in both contexts keep their spelling and
+    breakpoints. Raises `Malformed` if the skeleton does not fit the recorded blocks.
     """
     if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
         return call.skeleton
@@ -100,7 +92,7 @@ def is_result(kind: str) -> bool:
 
 
 def is_user_content(item: Item) -> bool:
-    """Whether its role says that a person wrote `item`, and it is neither a header nor a result."""
+    """Whether `item` is a part of a user message other than a tool result."""
     return item.place.role == "user" and item.block.kind != HEADER and not is_result(item.block.kind)
 
 
@@ -108,9 +100,7 @@ class CallFacts(NamedTuple):
     """The effects of a call, read from its input.
 
     - `key`: the files that it reads or changes, else its tool and the first two words of its command.
-    - `label`: a short name for people.
-    - `changed`, `read`: paths of files.
-    - `commits`: messages of commits.
+    - `changed`, `read`: paths of files; `commits`: commit messages.
     - `todos`: the to-do list as (id, text, is open); None if the call has none.
     """
 
@@ -123,9 +113,9 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from a context's blocks, most by digest.
+    """Cache of values derived from a context's blocks, most by digest; it stays while the context grows.
 
-    It is kept while the context grows. `texts` counts each text in the first `counted` blocks of the context.
+    `texts` counts each text in the first `counted` blocks.
     """
 
     def __init__(self) -> None:
@@ -148,9 +138,9 @@ class DerivedValues:
 class Context:
     """The context that ends at the node `head` of `tree`.
 
-    - `dialect`: the spelling of its blocks; "": guess it.
+    - `dialect`: of its blocks; "": guess it.
     - `params`: the other members of its request.
-    - `markers`: the lifetimes of its cache breakpoints by position, if known.
+    - `markers`: the lifetimes of its cache breakpoints by position.
     """
 
     def __init__(
@@ -171,7 +161,7 @@ class Context:
         self.message_of: list[int] = []
         """The index into `messages` of each position; -1 outside messages."""
         self.partners: dict[int, tuple[int, ...]] = {}
-        """Positions of a call's answer, or of an answer's call, by position."""
+        """Positions of a call's result, or of a result's call, by position."""
         self.successor: dict[int, int] = {}
         """For OpenAI's reasoning items the position of the item that must follow them."""
         # Positions of such blocks; a result with images counts with these.
@@ -180,14 +170,11 @@ class Context:
         self.images: list[int] = []
         self.user_texts: list[int] = []
         self.systems: list[int] = []
-        """The indexes of messages whose role is system."""
+        """Indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
-        """For each message, the number of earlier calls that are answered in it or later.
-
-        The last entry is for the end.
-        """
+        """For each message, the number of earlier calls that are answered in it or later; the last entry: the end."""
         self.repairs: dict[tuple[object, ...], Edit] = {}
-        """Cache of repairs: each further edit needs the same ones again."""
+        """Cache of repairs."""
         self._places: dict[str, list[int]] = {}
         self._occurrence: list[int] = []
         self._targets: dict[int, Target] = {}
@@ -200,10 +187,7 @@ class Context:
         self._extend(path)
 
     def grow_to(self, head: int) -> Context:
-        """This context extended in place if `head` continues it.
-
-        Else a new one, without breakpoints.
-        """
+        """This context extended in place if `head` continues it, else a new one without breakpoints."""
         if head == self.head:
             return self
         if self.nodes and self.tree.holds(head, self.head):
@@ -214,10 +198,7 @@ class Context:
 
     @classmethod
     def of_call(cls, tree: Tree, call: Call, head: int | None = None) -> Context:
-        """The agent's own context at `call`, or the one that continues it up to `head`.
-
-        It has the other members of the call's request, if they are recorded.
-        """
+        """The context before edits at `call`, or the one that continues it up to `head`."""
         end = call.raw_head if head is None else head
         spelled = skeleton_of(tree, call, end)
         if spelled is None or spelled.dialect not in GRAMMARS:
@@ -234,10 +215,7 @@ class Context:
         return sorted(position for positions in self._open.values() for position in positions)
 
     def find(self, target: Target) -> int | None:
-        """The position of `target`; None if it is not in this context.
-
-        A call or result whose content has changed is found by its id, if that is unique.
-        """
+        """The position of `target`; None if it is not here. A changed call or result is found by its unique id."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence]
@@ -248,17 +226,13 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """Find the position of the target, and whether the target is here unchanged.
-
-        An unchanged target keeps its position in longer contexts.
-        """
+        """Find the position of the target, and whether its block is unchanged: then longer contexts have it there."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True
         return self.find(target), False
 
     def target(self, position: int) -> Target:
-        """The target for edits of the block at `position`."""
         target = self._targets.get(position)
         if target is None:
             block = self.items[position].block
@@ -298,7 +272,7 @@ class Context:
     def answered_call(self, position: int) -> int | None:
         """The position of the call that the result at `position` answers.
 
-        None for other blocks, or if the call is not here. In Chat the result is a message.
+        None for other blocks, or if the call is not here. In Chat every block of the result's message has it.
         """
         message = self.message_at(position)
         if not is_result(self.items[position].block.kind):
@@ -308,10 +282,7 @@ class Context:
         return next(iter(self.partners.get(position, ())), None)
 
     def is_alike(self, position: int, other: Item) -> bool:
-        """Whether `other` may be the block at `position` with another text.
-
-        It has the same kind, role and id.
-        """
+        """Whether `other` has the kind, role and id of the block at `position`; its text may differ."""
         item_here = self.items[position]
         same = item_here.block.kind == other.block.kind and item_here.place.role == other.place.role
         return same and self._pair_id(item_here.block) == self._pair_id(other.block)
@@ -375,10 +346,6 @@ class Context:
         self._ids.setdefault(f"{CALL} {id_}", []).append(position)
 
     def _add_answer(self, at: int, id_: str, *, by_name: bool = False) -> None:
-        """Pair an answer with its call.
-
-        With `by_name` the answer may name the tool instead of the call.
-        """
         if by_name and id_ not in self._open:
             calls = (position for positions in self._open.values() for position in positions)
             call = next((p for p in calls if self.reading(p).name == id_), None)

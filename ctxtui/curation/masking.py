@@ -278,9 +278,7 @@ class Masker:
             ):
                 continue
             # A word after a whole key is rather the next text's own.
-            is_whole = any(find.rank == rank for rank, _ in self._keys) and not self._needs_rest(
-                find, joined[find.start : cuts[1]]
-            )
+            is_whole = self._is_key(find) and self._matches_alone(find, joined[find.start : cuts[1]])
             for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
                 if first < last:
@@ -582,8 +580,14 @@ class Masker:
 
     def _needs_rest(self, find: _Match, first: str) -> bool:
         """Whether `first`, the beginning of `find`, begins a key but is none by itself."""
-        key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
-        return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
+        return self._is_key(find) and not _is_plain(first) and not self._matches_alone(find, first)
+
+    def _is_key(self, find: _Match) -> bool:
+        return any(find.rank == rank for rank, _ in self._keys)
+
+    def _matches_alone(self, find: _Match, text: str) -> bool:
+        """Whether the rule of `find` matches in `text` too."""
+        return any(match.rank == find.rank for match in self._match_rules(text, secret=True))
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
         for match in _ENCODED.finditer(text):

@@ -23,17 +23,14 @@ _ESCAPE: Final = re.compile(
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object.
-
-    The message gives the reason, and the position of a syntax error.
-    """
+    """The bytes are no JSON object; the message gives the reason, and the position of a syntax error."""
 
 
 def parse(body: bytes) -> dict[str, Json]:
     """Parse `body` as a JSON object.
 
-    Raises `NotJson` also for invalid UTF-8, anything that the JSON standard does not allow (NaN, raw control
-    characters), lone surrogates, integers of more than 4,300 digits and too deep nesting.
+    Raises `NotJson`, also for invalid UTF-8, NaN, lone surrogates, integers of more than 4,300 digits and too deep
+    nesting.
     """
     try:
         text = body.decode("utf-8")
@@ -60,7 +57,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise `json.JSONDecodeError` for an escaped lone surrogate, which Python's parser accepts."""
     if "\\ud" not in text and "\\uD" not in text:
         return
     for escape in _ESCAPE.finditer(text):
@@ -72,7 +68,7 @@ def _refuse_surrogates(text: str) -> None:
 class StoredResponse(Struct):
     """A response of OpenAI's Responses API that a later request may continue.
 
-    `items` are the whole conversation, its output included; `size` is in bytes of its request's body.
+    `items` are the whole conversation with the response's output; `size`: bytes of the request's body.
     """
 
     items: list[Json]
@@ -81,11 +77,9 @@ class StoredResponse(Struct):
 
 
 class CachedContent(Struct):
-    """Contents that Google's API keeps for `model` until `expires`, for later requests.
+    """Contents that Google's API keeps for `model` until `expires` (Unix seconds).
 
-    - `contents`: the request's members that are cached (``contents``, ``tools``, ``toolConfig``,
-      ``systemInstruction``), in camel case; `tokens` is their size.
-    - `created`, `updated`, `expires`: Unix seconds.
+    `contents` are members of a request (``contents``, ``tools`` ...), in camel case; `tokens` is their size.
     """
 
     name: str
@@ -117,8 +111,7 @@ def _format_time(time: float) -> str:
 class ApiRequest(Struct, frozen=True):
     """A request: its body as bytes and as JSON, and its headers by lower-case name.
 
-    `socket_responses`: by id, those that the request may continue on its WebSocket; its own is added. None: it came by
-    HTTP.
+    `socket_responses`: by id, those that it may continue on its WebSocket; its own is added. None: it came by HTTP.
     """
 
     raw: bytes
@@ -133,10 +126,7 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def streams(self) -> bool:
-        """Whether the body asks for a stream, or the request came by WebSocket.
-
-        Anthropic's and OpenAI's bodies have a member for it.
-        """
+        """Whether the body asks for a stream (Anthropic, OpenAI), or the request came by WebSocket."""
         return self.socket_responses is not None or self.body.get("stream") is True
 
 
@@ -147,9 +137,8 @@ def _nothing() -> None:
 class Reply(Struct, frozen=True, kw_only=True):
     """The reply to an accepted request: an answer, a count or a resource.
 
-    - `events`: the chunks of a stream of `media_type`, sent instead of `body`, the same answer whole; None: no stream.
+    - `events`: the answer as a stream of `media_type`, sent instead of `body`; None: no stream.
     - `begin`: called just before the answer is sent; cache writes can be read from then on.
-    - `failure_event`: the dialect's chunk for a failure in the middle of a stream.
     """
 
     status: int = 200
@@ -200,10 +189,8 @@ class Refusal(Struct, frozen=True):
     """One reason to refuse a request.
 
     - `message`: in the provider's own words if known.
-    - `type`: the provider's class of error, where the HTTP status does not decide it.
     - `param`, `code`: OpenAI's fields; `code` is also Anthropic's ``details.error_code``.
-    - `rule`: the violated rule in a few words; each API has its own words for fields and values. That of a rate limit
-      ends in the seconds to wait.
+    - `rule`: the violated rule in a few words; that of a rate limit ends in the seconds to wait.
     """
 
     message: str

@@ -240,6 +240,8 @@ _BEDROCK_ID: Final = re.compile(
     r"(?:^|/)(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon|qwen|minimax|moonshot|zai)\."
 )
 """Amazon's ids of a model, alone or at the end of a longer name."""
+_VERTEX: Final = "google-vertex"
+"""Google's cloud, whose ids of models are paths: ``publishers/anthropic/models/claude-sonnet-4-5@20250929``."""
 _COPIED_APIS: Final = frozenset({"anthropic", "openai"})
 """Providers whose API others implement: a model that they do not have is priced as its maker's."""
 
@@ -252,6 +254,8 @@ def _names_to_try(model: str, provider: str) -> Iterator[tuple[str, str]]:
     """
     # Claude Code adds the context window to a model's name: `claude-opus-5-5[1m]`.
     bare = model.partition("[")[0].strip()
+    if "publishers/" in bare:
+        yield bare.rpartition("/")[2], _VERTEX
     prefix, slash, name_after_prefix = bare.partition("/")
     if provider.lower() in _LOCAL_PROVIDERS or (slash and prefix.lower() in _LOCAL_PROVIDERS):
         return

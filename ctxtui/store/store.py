@@ -1,4 +1,4 @@
-"""The store's facade: short operations on one connection, with SQLite's errors translated."""
+"""ctxtui's database as one class, with SQLite's errors as `CtxtuiError`."""
 
 from __future__ import annotations
 
@@ -52,11 +52,7 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 
 
 def backup(path: Path, to: Path, now: float) -> Path:
-    """Copy the database to the new file `to`; returns its path.
-
-    If `to` is a folder, the copy gets a name with the time there. Raises `CtxtuiError` if the file exists or cannot be
-    written.
-    """
+    """Copy the database to the new file `to`, or into the folder `to`; returns the copy's path."""
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
     try:
@@ -68,7 +64,7 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack all bodies in the copy `path` and empty its index, so that it needs no zstd."""
+    """Unpack all bodies in the copy `path`, so that it can be read without zstd, and empty its index."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -92,10 +88,7 @@ def _as_text(body: bytes) -> str | bytes:
 
 
 def vacuum(conn: sqlite3.Connection) -> None:
-    """Rewrite the file without free space, and empty the write-ahead log.
-
-    Raises `InUse` if a session is hosted.
-    """
+    """Return free space to the disk. Raises `InUse` if a session is hosted."""
     for id_, host in all_living_hosts(conn):
         raise in_use_error(conn, id_, host, way_out="end it there first: meanwhile it could not be recorded")
     conn.execute("VACUUM")
@@ -105,12 +98,12 @@ def vacuum(conn: sqlite3.Connection) -> None:
 class Store:
     """ctxtui's own database, open.
 
-    It belongs to the thread that opened it, and its methods may take long: never call them in Textual's event loop. Any
-    number of processes may have the file open; a writer waits for another one for some ten seconds.
+    Only the thread that opened it may use it, and not Textual's event loop: a writer waits up to ten seconds for
+    writers in other processes.
 
-    Sessions are named by their id or a prefix of it; `NotFound` and `Several` are raised if it matches none or more
-    than one. Edits and artifacts need the whole id. Every method raises `CtxtuiError` for a file that is damaged,
-    locked, full or not writable.
+    Sessions are named by their id or a prefix of it; edits and artifacts need the whole id. Raises `NotFound` and
+    `Several` if a name matches no session or more than one, and `CtxtuiError` for a file that is damaged, locked, full
+    or not writable.
     """
 
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
@@ -123,15 +116,14 @@ class Store:
     def open(cls, path: str | Path, readonly: bool = False) -> Self:
         """Open the file `path`, created or migrated if needed.
 
-        A new file has mode 0600; a migration makes a backup next to the file first. With `readonly` the database is
-        neither created nor changed; SQLite may leave its -wal and -shm next to it.
+        A migration makes a backup next to the file first. With `readonly` the database is neither created nor changed;
+        SQLite may leave its -wal and -shm next to it.
         """
         place = Path(path)
         with explain_errors(place):
             return cls(place, connect(place, readonly=readonly))
 
     def close(self) -> None:
-        """Close the connection; the last one to close folds the write-ahead log into the file."""
         self._conn.close()
 
     def __enter__(self) -> Self:
@@ -150,13 +142,11 @@ class Store:
         progress: Progress | None = None,
         now: float | None = None,
     ) -> str:
-        """Store `session` (which must not change meanwhile) as read from `source`.
+        """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
 
-        Returns its id in the store.
-        - The same recording again, or extended, updates the stored session: no call twice, the user's title, tags and
-          edits stay.
-        - One with a part of the stored calls changes nothing, unless it is the same file, not shorter.
-        - A different recording under the same id gets an id of its own.
+        - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
+        - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
+        - A different recording with the same id gets a new id.
 
         `price` gives each call's cost; `progress` is called with (blocks done, blocks in all). Raises `InUse` if it
         would change a session that a process hosts.
@@ -174,7 +164,7 @@ class Store:
 
     @explains_errors
     def load(self, session_id: str) -> Session:
-        """The stored session: equal to the imported one, except for node ids and the user's title."""
+        """The stored session; its node ids, and the title if the user set one, differ from the imported one's."""
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
     @explains_errors
@@ -184,12 +174,11 @@ class Store:
 
     @explains_errors
     def sessions(self, archived: bool = False) -> list[SessionRow]:
-        """The stored sessions that are not archived, or the `archived` ones, newest activity first."""
+        """The stored sessions that are not archived, or those that are, newest activity first."""
         return listing.session_rows(self._conn, archived=archived)
 
     @explains_errors
     def session(self, session_id: str) -> SessionRow:
-        """One session's row."""
         return listing.session_row(self._conn, listing.find(self._conn, session_id)[0])
 
     @explains_errors
@@ -204,52 +193,48 @@ class Store:
 
     @explains_errors
     def rename(self, session_id: str, title: str) -> str:
-        """Set a session's title, "" for the recording's own; returns its id."""
         return changes.rename(self._conn, session_id, title)
 
     @explains_errors
     def tag(self, session_id: str, tags: Iterable[str], *, remove: bool = False) -> str:
-        """Add tags to a session, or remove them; returns its id."""
         return changes.tag(self._conn, session_id, tags, remove=remove)
 
     @explains_errors
     def archive(self, session_id: str, *, undo: bool = False) -> str:
-        """Hide a session from `sessions`, or show it again; returns its id."""
         return changes.archive(self._conn, session_id, archived=not undo)
 
     @explains_errors
     def set_subscription(self, session_id: str, *, undo: bool = False) -> str:
-        """Mark a session as paid by a subscription, or as paid by use; returns its id."""
+        """Mark a session as paid by a subscription, or with `undo` by use; returns its id."""
         return changes.set_subscription(self._conn, session_id, on=not undo)
 
     @explains_errors
     def delete(self, session_id: str) -> str:
-        """Delete a session and every block that no other one holds; returns its id. Raises `InUse`."""
+        """Delete a session with the blocks that only it has; returns its id. Raises `InUse` if it is hosted."""
         return changes.delete(self._conn, session_id)
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """Ids of sessions whose last call ended over `older_than` seconds before `now`.
+        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now` (Unix seconds).
 
-        Hosted sessions are left out. For sessions without a time of calls, the first import counts.
+        Without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
     @explains_errors
     def prune(self, older_than: float, now: float) -> list[str]:
-        """Delete the `older_sessions`, and values cached before; returns the deleted ids."""
+        """Delete the `older_sessions`, and values cached as long ago; returns the deleted ids."""
         return changes.prune(self._conn, now - older_than)
 
     @explains_errors
     def host_error(self, session_id: str) -> InUse | None:
-        """The host of a session, as the error for a second one; None without a host."""
+        """The error for a second host of a session, which names the first; None without a host."""
         id_ = listing.find(self._conn, session_id)[1]
         hosts = leases.living_hosts(self._conn, id_)
         return leases.in_use_error(self._conn, id_, hosts[0]) if hosts else None
 
     @explains_errors
     def hosted_ids(self) -> frozenset[str]:
-        """The ids of the sessions hosted now."""
         return frozenset(id_ for id_, _ in leases.all_living_hosts(self._conn))
 
     @explains_errors
@@ -259,27 +244,26 @@ class Store:
 
     @explains_errors
     def edits(self, session_id: str, thread: str = MAIN) -> list[Edit]:
-        """The log of a thread's overlay, in order; `core.edit_log` derives its state."""
+        """The edits of a thread, in the order in which they were logged."""
         return edits.read_edits(self._conn, session_id, thread)
 
     @explains_errors
     def edited_sessions(self) -> list[str]:
-        """The ids of the sessions with a non-empty log."""
         return edits.edited_sessions(self._conn)
 
     @explains_errors
     def add_edits(self, session_id: str, more: Iterable[Edit], *, thread: str = MAIN, now: float | None = None) -> int:
-        """Append new edits of `more` to the log; returns their number."""
+        """Append those edits of `more` that the thread's log lacks; returns their number."""
         return edits.add_edits(self._conn, session_id, more, thread=thread, now=time.time() if now is None else now)
 
     @explains_errors
     def put_artifact(self, session_id: str, name: str, data: bytes) -> None:
-        """Store `data`, a text, under `name`, replacing old data."""
+        """Store `data`, a text, under `name`; replaces older data."""
         edits.put_artifact(self._conn, session_id, name, data, time.time())
 
     @explains_errors
     def artifact_names(self, session_id: str, prefix: str) -> list[str]:
-        """Names of a session's artifacts that begin with `prefix`, in the order of storing."""
+        """Names of a session's artifacts that begin with `prefix`, the last stored one last."""
         return edits.list_artifacts(self._conn, session_id, prefix)
 
     @explains_errors
@@ -291,51 +275,36 @@ class Store:
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
         """The cached features of blocks by digest.
 
-        `encoding` names the whole way of counting (vocabulary, image rule, version of the formulas): figures of two
-        ways never mix.
+        `encoding` names the whole way of counting: vocabulary, image rule, version of the formulas.
         """
         return cache.load_counts(self._conn, digests, encoding)
 
     @explains_errors
     def save_counts(self, counts: Mapping[str, Counts], encoding: str, now: float | None = None) -> None:
-        """Cache features of blocks by digest."""
         cache.save_counts(self._conn, counts, encoding, time.time() if now is None else now)
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The summary of a file with this size and mtime, by this `version` of its code.
-
-        None without one.
-        """
+        """The cached summary of a file with this size and mtime, made by this `version` of its code; or None."""
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """Keys of the summaries that none of these `versions` of their code made.
-
-        Each is the `rows.sql_text` of the path, the size, the mtime, and the version.
-        """
+        """(`rows.sql_text` of the path, size, mtime, version) of the summaries by other `versions` of their code."""
         return cache.outdated_summaries(self._conn, versions)
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """All summaries that this `version` of their code made.
-
-        Each is the `rows.sql_text` of the file's path, its size and mtime, and the summary as JSON text.
-        """
+        """(`rows.sql_text` of the path, size, mtime, JSON text) of all summaries by this `version` of their code."""
         return cache.load_summaries(self._conn, version)
 
     @explains_errors
     def save_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
-        """Cache the summary (a JSON value) of a file with this size and mtime."""
         cache.save_summary(self._conn, path, size, mtime, version, summary, time.time())
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache summaries (JSON values), each with the path, size and mtime of its file.
-
-        A cached summary by the more detailed version `more` stays if its file has not changed since.
-        """
+        """Cache (path, size, mtime, summary); one by the more detailed version `more` stays if its file is the same."""
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 
     @explains_errors
@@ -345,7 +314,6 @@ class Store:
 
     @explains_errors
     def save_glances(self, new: Mapping[str, Glance]) -> None:
-        """Cache the heads of files by path."""
         cache.save_glances(self._conn, new, time.time())
 
     @explains_errors
@@ -354,9 +322,9 @@ class Store:
 
     @explains_errors
     def backup(self, to: str | Path, now: float | None = None, *, plain: bool = False) -> Path:
-        """Copy the database to a new file of mode 0600, or into a folder; returns the copy's path.
+        """Copy the database to a new file, or into a folder; returns the copy's path.
 
-        In a `plain` copy no body is packed.
+        A `plain` copy can be read without zstd; its search index is empty.
         """
         copy = backup(self.path, Path(to), time.time() if now is None else now)
         if plain:
@@ -365,5 +333,4 @@ class Store:
 
     @explains_errors
     def vacuum(self) -> None:
-        """Return free space to the disk. Raises `InUse` while a process hosts a session."""
         vacuum(self._conn)

@@ -1,8 +1,7 @@
 """The writer: a thread with a connection of its own through which a live session is written.
 
-`put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
-the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
-tries again: nothing is dropped while the program runs.
+Work is gathered for at most `GATHER_S` seconds, then committed. If the file cannot be written, everything waits in
+memory, and the writer tries again until it is closed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.write import Appender, write_session
 
 GATHER_S: Final = 0.03
-"""Seconds for which events are gathered before they are committed together."""
+"""Seconds for which work is gathered before it is committed together."""
 MAX_GATHERED: Final = 4096
 """Pending items at which a commit starts without waiting for more."""
 _RETRY_S: Final = 1.0
@@ -44,17 +43,12 @@ A heartbeat that fails is due again after as long. See `host_process.MAX_SILENCE
 
 
 class SessionBegun(NamedTuple):
-    """A session new to the store, with its content so far.
-
-    The content must not change afterwards.
-    """
+    """A session new to the store, with its content so far, which must not change afterwards."""
 
     session: Session
 
 
 class SessionResumed(NamedTuple):
-    """A stored session that continues."""
-
     id: str
 
 
@@ -71,7 +65,7 @@ class InFlight(NamedTuple):
 class StoredCall(NamedTuple):
     """A finished call; the record of its thread now ends at the context `tip`.
 
-    It replaces this host's pending events of the thread, or those of the dead host with the token `left`.
+    It replaces the thread's pending events of this host, or of the dead host with the token `left`.
     """
 
     call: Call
@@ -92,8 +86,8 @@ Connect = Callable[[Path], sqlite3.Connection]
 class Writer:
     """Writes one live session, with contexts in `tree`, to the database `path`.
 
-    It keeps the lease of its `host` (None: this process hosts from now on, until `close`). `changed` is called in the
-    writer's thread when `trouble` changed.
+    It keeps the lease of its `host` (None: a new one for this process). `changed` is called in the writer's thread when
+    `trouble` changed.
     """
 
     def __init__(
@@ -108,7 +102,6 @@ class Writer:
     ) -> None:
         self.path = path
         self.host = host or begin_hosting(time.time())
-        """The host of the session."""
         self.trouble: CtxtuiError | None = None
         """The reason why nothing can be written now; None while writing succeeds."""
         self.acked = 0
@@ -154,9 +147,9 @@ class Writer:
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
-        """Wait at most `timeout` seconds until `ticket` is in the file; returns whether it is.
+        """Wait at most `timeout` seconds until `ticket` (None: the last one) is in the file; returns whether it is.
 
-        `ticket` None: everything put so far. Commits at once instead of gathering.
+        The writer commits at once instead of gathering.
         """
         target = self._last if ticket is None else ticket
         if self.acked < target:
@@ -176,10 +169,6 @@ class Writer:
     # The thread
 
     def _run(self) -> None:
-        """Wait for work or the next heartbeat, gather, write.
-
-        Ends after `close`, once everything is written or an attempt has failed.
-        """
         while True:
             # Set before the second look at the queue, so that `put` wakes this thread for whatever that misses.
             self._idle = not self._waiting
@@ -236,7 +225,6 @@ class Writer:
         return False
 
     def _attempt(self) -> bool:
-        """Write the waiting items in one transaction; returns whether they are in the file."""
         many = len(self._waiting)
         try:
             with explain_errors(self.path):
@@ -256,10 +244,7 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction.
-
-        The rows of a new session are written before, in their own.
-        """
+        """Write the first `many` items in one transaction; a new session's rows in another one before."""
         conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))

@@ -25,7 +25,7 @@ class WholeTokens:
         self._weighed = array("q")
 
     def tokens_at(self, number: int) -> tuple[int, ...]:
-        """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
+        """Tokens by category of context `number`. Raises `IndexError` while it is not counted."""
         weighed, rows = self._weighed, self.rows.rows_at(number)
         try:
             values = [weighed[row] for row in rows]
@@ -37,13 +37,11 @@ class WholeTokens:
         return tuple(values)
 
     def category_tokens(self, number: int, category: int) -> int:
-        """Like `tokens_at`, for a single category."""
         row = self.rows.row_at(number, category)
         self._allocate(row)
         return self._weigh_row(row)
 
     def _weigh_row(self, row: int) -> int:
-        """The row must be allocated."""
         value = self._weighed[row]
         if value == _NOT_WEIGHED:
             value = self._weighed[row] = round(weigh(self.rows.values(row), self.weights))
@@ -61,10 +59,7 @@ Composition = tuple[Features, ...]
 
 
 class FeatureRows:
-    """Compositions of contexts by number, from 0 (the empty one).
-
-    Rows are only appended, so that one thread may add while others read.
-    """
+    """Compositions of contexts by number, from 0 (the empty one); one thread may add while others read."""
 
     def __init__(self) -> None:
         self._of: list[tuple[int, ...]] = [(0,) * len(CATEGORIES)]
@@ -75,11 +70,9 @@ class FeatureRows:
         return len(self._of)
 
     def add_same(self, source: int) -> None:
-        """Append a context with the composition of context `source`."""
         self._of.append(self._of[source])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """Append a context: that of `before` plus `more`, features with their category index."""
         self._of.append(self._extend(before, more))
 
     def replace(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
@@ -102,7 +95,6 @@ class FeatureRows:
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
-        """The row of each category in a context; rows never change."""
         return self._of[number]
 
     def row_at(self, number: int, category: int) -> int:
@@ -113,17 +105,14 @@ class FeatureRows:
 
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
-"""Splits a node's block into features by category index, the first part of its text first.
-
-Empty if rules do not split it.
-"""
+"""Splits a node's block into features by category index, the first part of its text first; empty: not split."""
 
 _MAX_WEIGHTS: Final = 8
 """Weights for which whole tokens are cached."""
 
 
 class _HeaderFeatures:
-    """Features of headers by node, each distinct one stored once: a session has few."""
+    """Features of headers by node; a session has few distinct ones."""
 
     def __init__(self) -> None:
         self._of = array("i")
@@ -148,13 +137,11 @@ class _HeaderFeatures:
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    - `measure`: gives the raw features of one block.
     - `parts`: splits them among categories.
-    - `reported`: reported tokens by node; they replace the features of the block.
+    - `reported`: reported tokens by node, instead of the features of the block.
     - `alike`: the same by digest, for nodes that `reported` lacks.
 
-    A worker thread may call `advance` while other threads read `composition_at` for nodes below `done`. A header's
-    features are added to the first part of its message.
+    A worker thread may call `advance` while other threads read nodes below `done`. A header counts with the next block.
     """
 
     def __init__(
@@ -186,7 +173,7 @@ class Cumulated:
         return node < len(self._rows)
 
     def advance(self, limit: int | None = None) -> int:
-        """Count up to `limit` further nodes (default: all); returns `done`."""
+        """Count up to `limit` further nodes (None: all); returns `done`."""
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
@@ -199,10 +186,7 @@ class Cumulated:
         return len(rows)
 
     def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
-        """Features that `node` adds, with category indexes.
-
-        None for a header, which counts with the next block.
-        """
+        """Features that `node` adds, with category indexes; None for a header."""
         pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:
             features = self._alone.get(node.block.digest) if pending is NOTHING else None
@@ -237,15 +221,14 @@ class Cumulated:
         return self.measure(node.block) if reported is None else Features(reported=reported)
 
     def header_features(self, node: int) -> Features:
-        """Features of the header before the block of `node`, which count with its first part."""
+        """Features of the headers before the block of `node`, which count with its first part."""
         return self.pending_features(self._tree[node].parent)
 
     def pending_features(self, node: int) -> Features:
-        """Features of the headers at the end of context `node`, which count with the next part."""
+        """Features of the headers at the end of context `node`, which count with the next block."""
         return self._owed.features_after(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
-        """Categories in which the block of `node` counts."""
         return self._split.get(node) or (self._tree[node].category,)
 
     @property
@@ -254,7 +237,7 @@ class Cumulated:
         return list(self._split)
 
     def block_features(self, node: int) -> Features:
-        """Features of the block of `node`, with its message's header if it is the first part.
+        """Features that the block of `node` adds, with headers before it.
 
         Raises `IndexError` while it is not counted.
         """
@@ -269,7 +252,6 @@ class Cumulated:
         return self._rows.composition_at(node)
 
     def features_at(self, node: int, category: int) -> Features:
-        """Like `composition_at`, for a single category."""
         return self._rows.features_at(node, category)
 
     def whole_tokens(self, weights: Weights) -> WholeTokens:

@@ -24,7 +24,7 @@ Counting = tuple[str, str, int, str, int]
 class RequestLimits(NamedTuple):
     """Anthropic's limits of a model's requests (facts §1).
 
-    `prefill`: they may end with a begun answer. `media` is the maximum number of images, and of PDF pages.
+    `prefill`: they may end with a begun answer. `media`: maximum number of images, and of PDF pages.
     """
 
     prefill: bool = True
@@ -38,28 +38,27 @@ class ModelCard(Struct, frozen=True):
     """Facts about the model `id` of `provider` ("": unknown); unknown figures are None.
 
     Counting:
-    - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: an estimator counts,
-      for which nothing is learnt.
-    - `tool_prompt`, `tool_prompt_forced`: hidden tokens of a request with tools, in no block's count (with the choice
-      auto or none; with any or a named one).
-    - `image_rule`: the spelling of `image`; `page_tokens`: tokens of one PDF page with its picture.
+    - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: nothing is learnt
+      from reports.
+    - `tool_prompt`, `tool_prompt_forced`: hidden tokens of a request with tools, in no block's count (if the choice of
+      a tool is free; if it is forced).
+    - `image_rule`: text form of `image`; `page_tokens`: tokens of one PDF page with its picture.
     - `tool_rule`: ``json`` or ``functions`` (see `tokens.openai_overhead`).
-    - `hidden_envelope`: the length in characters of a signature around nothing.
+    - `hidden_envelope`: characters of an empty signature.
     - `factors`, `spread`, `half_width`: the prior weights.
     - `doubt`: the standard deviation of each factor between sessions (0: never learnt). `noise`: that of a call's new
-      tokens beyond its blocks (see `tokens.calibrate`).
+      tokens beyond its blocks.
 
     Sizes in tokens:
     - `window`, `max_output`: limits of the context and the answer.
+    - `cache_minimum`: the shortest prefix that is cached.
     - `long_window`: a longer window that can be requested.
     - `unasked_window`: the window that Claude Code assumes when it requests none.
-    - `usable`: the part of the window that the user means to fill.
-    - `cache_minimum`: the shortest prefix that is cached.
+    - `usable`: the part of the window that may be filled.
 
     Behaviour:
     - `strips_thinking`: the provider removes thinking of earlier turns.
     - `binds_thinking`: a thinking block is refused when anything before it was changed.
-    - `prefill`: a request may end with the assistant's message.
 
     `sources` gives the source of each figure, by field name.
     """
@@ -93,10 +92,6 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Anthropic's limits of the model's requests (facts §1).
-
-        100 media up to a window of 200k tokens, else 600.
-        """
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
         )
@@ -107,7 +102,7 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def counting(self) -> Counting:
-        """Key of raw features: cards with an equal one give a block the same features."""
+        """Cards with equal keys give a block the same features."""
         return self.encoding, self.image_rule, self.page_tokens, self.tool_rule, self.hidden_envelope
 
 
@@ -155,10 +150,6 @@ class ModelRule(Struct, frozen=True):
 
 
 def matches_pattern(name: str, pattern: str) -> bool:
-    """Like `fnmatch.fnmatchcase`, without a regular expression for every pattern.
-
-    For the patterns of a card, those would take 5 ms.
-    """
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")
@@ -176,10 +167,7 @@ def matches_pattern(name: str, pattern: str) -> bool:
 
 
 class ModelTable:
-    """All rules, in the order of the data file.
-
-    A later rule overrides an earlier one, figure by figure.
-    """
+    """All rules in order; a later one overrides an earlier one, figure by figure."""
 
     def __init__(self, rules: tuple[ModelRule, ...]) -> None:
         self._rules = rules
@@ -189,9 +177,9 @@ class ModelTable:
         return ModelTable((*self._rules, *further))
 
     def card(self, model_id: str) -> ModelCard:
-        """Card of `model_id` as a recording spells it: with date, provider, region or version.
+        """Card of `model_id` in any spelling, with date, provider, region or version.
 
-        A model without a rule has the card of ``*``: counted with o200k_base, marked as an estimate.
+        An unknown model has the card of ``*``: counted with o200k_base, not `ModelCard.exact`.
         """
         card = self._cards.get(model_id)
         if card is None:
@@ -225,13 +213,13 @@ _HOSTS: Final = re.compile(
 """A region and a maker before a model's id, as Bedrock has them."""
 _CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
 _TAIL: Final = re.compile(
-    r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
+    r"(?:-v\d+(?::\d+(?::\d+[km])?)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
 )
 """A version, a date or a variant after a model's name."""
 
 
 def plain_id(model_id: str) -> str:
-    """Strip `model_id` of what does not name the model: provider, region, date, version, case.
+    """Remove provider, region, date, version and case from `model_id`.
 
     ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an
     Ollama tag (``qwen2.5-coder:7b``) stays.

@@ -1,7 +1,4 @@
-"""Registry of the recording formats, which are detected by content and file name.
-
-A new format is a module in ``formats`` and a line in `FORMATS`.
-"""
+"""Registry of the recording formats, which are detected by content and file name."""
 
 from __future__ import annotations
 
@@ -22,17 +19,16 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 class Format(Struct, frozen=True):
     """A kind of recording.
 
-    - `name`: unique. Its reader says the source of a session itself (`Described.source`), mostly by the same name.
+    - `name`: unique; mostly the same as `Described.source` of its sessions.
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
-    - `open`: makes a reader.
-    - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
-      the file name without ending.
-    - `is_companion`: given the first bytes of a session's file and of another, whether the other belongs to the
-      session; None: every file that matches `companions` does.
+    - `companions`: glob patterns of further files of a session, relative to its folder; ``{stem}`` is the file name
+      without ending.
+    - `is_companion(head, other_head)`: whether a file that matches `companions` belongs to the session, by the first
+      bytes of both; None: always.
     - `bodies`: the client may write the bodies of its requests into a folder; those are companions too.
-    - `bare`: what a file without any context is called in errors ("this is ..."); "": made from `name`.
-    - `open_usage`: makes a reader that reports the usage of calls without contexts, in a fraction of the time; it
-      raises `NeedsContexts` for files that need them.
+    - `bare`: a name for files without any context in errors ("this is ..."); "": made from `name`.
+    - `open_usage`: makes a faster reader for the usage of calls without contexts; it raises `NeedsContexts` for files
+      that need them.
     """
 
     name: str
@@ -48,13 +44,13 @@ class Format(Struct, frozen=True):
 ExtraFormats = Callable[[], Iterable[Format]]
 
 _CERTAIN_SCORE: Final = 0.99
-"""A sniff score that ends detection: no later format is tried, nor its module imported."""
+"""A sniff score that ends detection; modules of later formats are not imported."""
 
 
 def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
-    """Return a function that imports `name` from a format's module when called, and calls it.
+    """Make a function that, when called, imports `name` from a format's module and calls it.
 
-    `first` are its leading arguments. So the first screen does not wait for the readers of all formats.
+    `first` are its leading arguments.
     """
     return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
@@ -64,10 +60,7 @@ def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader
 
 
 def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
-    """Make readers that also emit a call for each pass of another model in an answer.
-
-    See `transcripts/passes`.
-    """
+    """Make readers that also emit a call for each pass of another model in an answer (see `passes`)."""
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
@@ -186,10 +179,10 @@ FORMATS: Final[tuple[Format, ...]] = (
 
 
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
-    """Detect the format of a file from its first 64 KiB and its name; None if none fits.
+    """Detect the format of a file from its first 64 KiB (cut anywhere) and its name; None if none fits.
 
-    The head may be cut anywhere. The highest score wins, of equal ones the first; a certain one ends the search.
-    `further` returns plugin formats, and is called if no built-in format is certain.
+    The highest score wins, of equal ones the first. `further` returns plugin formats; it is only called if no built-in
+    format is certain.
     """
     head = head[: file_head.HEAD_BYTES]
     best, best_score = None, 0.0

@@ -69,9 +69,8 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     - `home` makes the list of sessions, `inspector` the screen of a session (its path or stored id), `chat` the screen
       that continues from a call (session, thread, number).
     - The first screen is what `first` makes; without it, the session `target`; without both, Home.
-    - `first_look`: returns True once, if no session was opened before: tips are shown.
-    - `other_commands`: the commands of all screens by screen name, for the help.
-    - `own`: the user's own commands. `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their keys.
+    - `first_look`: returns True once, before any session was opened; then tips are shown.
+    - `own`: the user's own commands; a subclass has their palette entries (`OWN_COMMANDS`) and keys (`BINDINGS`).
     """
 
     TITLE = "ctxtui"
@@ -108,7 +107,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self._own = {command.name: command for command in own}
         self._pager = pager
         self._has_home = target is None and first is None
-        """Whether Home was made; if not, it is made on request."""
+        """Whether Home was made."""
         self._make_background = background
         self._background: BackgroundIndexer | None = None
         self._is_unmounted = False
@@ -127,11 +126,9 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         apply_theme(self, os.environ, theme, glyphs, themes)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return nothing before our theme is set: Textual's default theme is never drawn."""
         return super().get_css_variables() if self._has_theme else {}
 
     def get_driver_class(self) -> type[Driver]:
-        """Return our `TerminalDriver` on Unix, else Textual's driver."""
         driver = super().get_driver_class()
         if driver.__module__ != "textual.drivers.linux_driver":
             return driver
@@ -143,7 +140,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
 
     def on_load(self) -> None:
-        """Set up signal handlers and threads before the terminal is switched to application mode."""
         loop = asyncio.get_running_loop()
         # Each screen on the stack keeps its threads while it is open. Python's default (six on two processors)
         # is used up by a chat over a session over Home: the chat would wait for ever.
@@ -158,7 +154,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.exit(return_code=128 + sign)
 
     def on_terminal_gone(self, message: TerminalGone) -> None:
-        """End as if SIGHUP had come here: another program may receive that signal."""
+        # Another program may have received that signal.
         self._end_by_signal(signal.SIGHUP)
 
     async def on_event(self, event: events.Event) -> None:
@@ -181,8 +177,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     async def _run_binding(self, key: str) -> bool:
         """Run the binding of `key` at once; return whether its action ran.
 
-        Textual sends a key to the focused widget by a message, so a key typed ahead would go to the previous focus:
-        ``y`` to the transcript instead of the question that the key before it opened.
+        Textual sends a key to the focused widget by a message, so a key typed ahead would go to the previous focus.
         """
         screen = self.screen
         path = (screen.focused or screen).ancestors_with_self
@@ -193,22 +188,19 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write only those cells of a frame that changed."""
         super()._display(
             screen, self._cells.limit_to_changes(renderable) if isinstance(renderable, CompositorUpdate) else renderable
         )
 
     def action_redraw(self) -> None:
-        """Write the whole screen again: another program may have written over it."""
         self._cells.forget()
         self.screen.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Forget the written cells: a terminal that changes size rewraps or clears its lines."""
+        # A terminal that changes size rewraps or clears its lines.
         self._cells.forget()
 
     def on_ready(self) -> None:
-        """After the first frame: freeze what exists for the garbage collector and start timers."""
         # A shell wrote over the screen while suspended; Textual only draws what changed.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_timer(_SECONDS_TO_FREEZE, _freeze_garbage)
@@ -297,8 +289,8 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     def on_refused(self, message: Refused) -> None:
         """Handle a session that cannot be opened.
 
-        If the user named it on the command line, the app ends and the error is printed there. A chat that another
-        process hosts is shown as its recording, from which a branch is one key away.
+        A chat that another process hosts is shown as its recording. For another error, the app ends if the user named
+        the session on the command line.
         """
         if isinstance(message.error, InUse):
             self._replace(self._make_inspector(message.error.session))
@@ -307,7 +299,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.exit(return_code=1)
 
     def on_go_home(self, message: GoHome) -> None:
-        """Go back to Home, made now if the app began with another screen."""
         self._leave(self._to_home)
 
     def _to_home(self) -> None:
@@ -342,7 +333,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Give the terminal to another program. Its ctrl+c does not interrupt this one."""
+        """Give the terminal to another program; ctrl+c there does not interrupt this one."""
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             with super().suspend():
@@ -366,7 +357,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.refresh()
 
     def _run_own(self, screen: Commanded, command: OwnCommand, target: Target) -> None:
-        """Run a command, in a worker's thread if its output is a message."""
         # Imported here: few users have commands of their own.
         from ctxtui.services.external_editor import show_in_pager
         from ctxtui.services.own_command import run_command

@@ -39,6 +39,16 @@ def with_answer_limit(params: Mapping[str, Json], dialect: str, limit: int) -> d
     return {**params, group: {**inner, _DEFAULT_LIMITS[dialect]: limit}}
 
 
+def read_answer_limit(params: Mapping[str, Json], dialect: str) -> int:
+    """Maximum tokens of the answer by the top-level members `params`; 0 if they set no limit."""
+    members = dict(params)
+    for group in _LIMIT_GROUPS.get(dialect, ()):
+        values = params.get(group)
+        members |= values if isinstance(values, dict) else {}
+    limits = [n for n in map(members.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+    return max(limits, default=0)
+
+
 class Marker(NamedTuple):
     """A cache breakpoint on block `item` (0-based) of those that the body itself holds.
 
@@ -72,12 +82,7 @@ class Request(Struct, frozen=True):
     @property
     def answer_limit(self) -> int:
         """Maximum tokens of the answer; 0 if the request sets no limit."""
-        params = self.params
-        for group in _LIMIT_GROUPS.get(self.skeleton.dialect, ()):
-            values = params.get(group)
-            params |= values if isinstance(values, dict) else {}
-        limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
-        return max(limits, default=0)
+        return read_answer_limit(self.params, self.skeleton.dialect)
 
     @property
     def markers(self) -> tuple[Marker, ...]:

@@ -66,6 +66,11 @@ CASES = [
     ),
     ({"type": "input_image", "image_url": "https://x/y.png"}, BlockContent(media=(Media("", "", "https://x/y.png"),))),
     (
+        {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "words"}]}},
+        BlockContent(text="words"),
+    ),
+    ({"type": "document", "source": {"type": "content", "content": "words"}}, BlockContent(text="words")),
+    (
         {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
         BlockContent(text="words"),
     ),

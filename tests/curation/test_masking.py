@@ -321,3 +321,15 @@ def test_a_word_after_a_text_that_ends_with_a_whole_key_stays_elsewhere() -> Non
     tail = masker.follow((), block.text(f"my key is {SECRETS[0]}"))
     masker.follow(tail, block.text("Please look."))
     assert masker.mask_text("Please go on") == "Please go on"
+
+
+def test_a_key_whose_first_piece_looks_like_a_plain_number() -> None:
+    masker, tail, texts = (
+        Masker(mask_rules(), Level.SECRETS),
+        (),
+        ("see fc-389f1123", "8e0", "f63a572d355b3b76bca4f there"),
+    )
+    for text in texts:
+        tail = masker.follow(tail, block.text(text))
+    for shown in (texts, ["\n".join(texts)]):
+        assert not any("389f" in masked or "f63a" in masked for masked in map(masker.mask_text, shown))

@@ -98,6 +98,25 @@ def test_the_rates_are_those_of_the_provider_s_page(model: str, input_: float, o
     assert per_million == pytest.approx((input_, output, read, 1.25 * input_, 2 * input_))
 
 
+@pytest.mark.parametrize(
+    ("model", "same"),
+    [
+        ("claude-3-5-sonnet-v2@20241022", "claude-3-5-sonnet"),
+        ("anthropic.claude-3-5-sonnet-v2@20241022", "claude-3-5-sonnet"),
+        ("anthropic.claude-3-5-sonnet-20241022-v2:0:200k", "claude-3-5-sonnet"),
+        ("publishers/anthropic/models/claude-3-5-sonnet-v2@20241022", "claude-3-5-sonnet"),
+        ("projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-5@20250929", "claude-sonnet-4-5"),
+        ("claude-mythos-5@20260801", "claude-mythos-5"),
+        ("claude-mythos-5-1-20260801", "claude-mythos-5-1"),
+    ],
+)
+@pytest.mark.parametrize("provider", ["", "anthropic"])
+def test_a_cloud_s_name_of_a_model_has_the_price_of_the_model(model: str, same: str, provider: str) -> None:
+    found, expected = (find_rates(name, provider, 1795219200.0, table=TABLE) for name in (model, same))
+    assert found is not None and expected is not None
+    assert (found.fresh, found.output) == (expected.fresh, expected.output)
+
+
 DAY = 1_764_460_800.0
 """Midnight (UTC) of a day."""
 

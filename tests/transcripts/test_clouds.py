@@ -117,6 +117,84 @@ def test_vertex_counts_tokens_at_a_path_of_its_own() -> None:
     assert found is not None and found.response.stop_reason == COUNTED and found.model == "claude-sonnet-4-5"
 
 
+def converse_answer(content: list[Any], *, streamed: list[bytes] | None = None) -> list[Any]:
+    """The blocks of an answer of Converse, complete or as a stream."""
+    end = [amazon.event("messageStop", {"stopReason": "end_turn"})]
+    body = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "end_turn"}
+    raw = cases.body(body).encode() if streamed is None else b"".join([*streamed, *end])
+    url = CONVERSE_URL if streamed is not None else CONVERSE_URL.removesuffix("-stream")
+    found = decode(Exchange(b'{"messages":[]}', raw, url=url, status=200))
+    assert found is not None and found.response.complete
+    return [item.block for item in found.response.items[1:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "format_", "media_type"),
+    [
+        ("image", "jpeg", "image/jpeg"),
+        ("image", "webp", "image/webp"),
+        ("document", "pdf", "application/pdf"),
+        ("document", "md", "text/markdown"),
+        ("document", "docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+        ("document", "xls", "application/vnd.ms-excel"),
+    ],
+)
+@pytest.mark.parametrize("source", [{"bytes": "aGk="}, {"s3Location": {"uri": "s3://b/a"}}])
+def test_the_media_type_of_converse_is_that_of_its_format(
+    kind: str, format_: str, media_type: str, source: dict[str, Any]
+) -> None:
+    (block,) = converse_answer([{kind: {"format": format_, "name": "a", "source": source}}])
+    (media,) = read_block(block).media
+    assert block.kind == kind and media.media_type == media_type and (media.data or media.url)
+
+
+CITATION = {"title": "T", "location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}}
+
+
+def delta(index: int, value: Any) -> bytes:
+    return amazon.event("contentBlockDelta", {"contentBlockIndex": index, "delta": value, "p": "ab"})
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_text_of_converse_with_citations_is_read(streamed: bool) -> None:
+    content = [{"citationsContent": {"content": [{"text": "It is "}, {"text": "so."}], "citations": [CITATION]}}]
+    events = [delta(0, {"text": "It is "}), delta(0, {"citation": CITATION}), delta(0, {"text": "so."})]
+    (block,) = converse_answer(content, streamed=events if streamed else None)
+    assert (block.kind, read_block(block).text) == ("text", "It is so.")
+    assert block.value()["citations"] == [CITATION]
+
+
+def test_a_result_that_streams_is_read() -> None:
+    start = {"toolResult": {"toolUseId": "u", "type": "x_result", "status": "error"}}
+    events = [
+        amazon.event("contentBlockStart", {"contentBlockIndex": 0, "start": start}),
+        delta(0, {"toolResult": [{"text": "no "}]}),
+        delta(0, {"toolResult": [{"text": "file"}, {"json": {"n": 1}}]}),
+        amazon.event("contentBlockStop", {"contentBlockIndex": 0}),
+    ]
+    (block,) = converse_answer([], streamed=events)
+    content = read_block(block)
+    assert (block.kind, content.call_id, content.is_error) == ("tool_result", "u", True)
+    assert content.text == 'no file\n{"n":1}'
+
+
+def test_an_image_that_streams_is_read() -> None:
+    events = [
+        amazon.event("contentBlockStart", {"contentBlockIndex": 0, "start": {"image": {"format": "png"}}}),
+        *(delta(0, {"image": {"source": {"bytes": base64.b64encode(piece).decode()}}}) for piece in (b"abcd", b"ef")),
+    ]
+    (block,) = converse_answer([], streamed=events)
+    (media,) = read_block(block).media
+    assert (media.media_type, base64.b64decode(media.data)) == ("image/png", b"abcdef")
+
+
+def test_other_parts_of_converse_are_read() -> None:
+    search = {"source": "s", "title": "t", "content": [{"text": "found"}], "citations": {"enabled": True}}
+    result, guarded = converse_answer([{"searchResult": search}, {"guardContent": {"text": {"text": "careful"}}}])
+    assert result.kind == "search_result" and "found" in read_block(result).text
+    assert read_block(guarded).text == "careful"
+
+
 @given(cut=st.integers(0, 2000))
 def test_a_stream_cut_anywhere_gives_what_came(cut: int) -> None:
     messages = amazon.converse(["Hel", "lo"])
@@ -173,7 +251,7 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
         {"type": "content", "content": [{"type": "text", "text": "a part"}]},
         {"media_type": "text/csv", "later": 1},
         {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
-        {"type": "url", "url": "s3://b/d.pdf", "uri": "s3://b/d.pdf"},
+        {"type": "url", "url": "s3://b/d.pdf", "uri": "s3://b/d.pdf", "media_type": "application/pdf"},
     ]
     assert {part["title"] for part in parts} == {"d"} and parts[2]["citations"] == {"enabled": True}
     tree = Tree()

@@ -10,6 +10,7 @@ import pytest
 from ctxtui.core.call import Skeleton
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import read_answer_limit
 from ctxtui.wire.translate.encode import export_request
 from ctxtui.wire.translate.parameters import _SETTINGS
 
@@ -146,6 +147,13 @@ def test_a_parameter_is_translated_or_named(case: dict[str, dict[str, Any]], sou
         assert settings(body, target) == {} and len(lost) == 1
         names = [line.removeprefix("the parameter ").removesuffix(" (1)").split(".")[0] for line in lost]
         assert names == list(case[source])
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+def test_the_answer_limit_is_read_in_each_dialect(dialect: str) -> None:
+    """A run with Google's API reserved no tokens for the answer: its limit is in a group."""
+    assert read_answer_limit(CASES[0][dialect], dialect) == 9
+    assert read_answer_limit({}, dialect) == 0
 
 
 def test_every_setting_of_the_table_has_a_case() -> None:

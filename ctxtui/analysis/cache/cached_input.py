@@ -18,17 +18,14 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 
 SHORTEST_CACHED: Final = 1_024
-"""With fewer tokens in the cache there is nothing to miss: most models' shortest cacheable prefix (facts §2)."""
+"""Losses of fewer tokens are no misses: most models' shortest cacheable prefix (facts §2)."""
 _MINUTE: Final = 60.0
 _LONGEST_LIFETIME: Final = 720 * _MINUTE
 """Longest promised lifetime of an entry in seconds."""
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
-
-    300 without one.
-    """
+    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4); 300 without one."""
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -40,10 +37,7 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds.
-
-    It is `longest`, except for automatic caches with a known retention.
-    """
+    """Lifetime of a cached prefix in seconds: an automatic cache's retention if known, else `longest`."""
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest
@@ -61,12 +55,12 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     - `before`: the last call of its thread with a report. None: there is none, or nothing says what this call read;
       then only `resent` is set.
     - `cached`: tokens that `before` left in the cache.
-    - `expected`: those of them that were sent again, and should have been read.
+    - `expected`: those of them that were sent again and should have been read.
     - `promised`: the client had the entries written, so that each must be there.
     - `cause`: the recorded cause of a loss.
-    - `pause`: seconds since the previous call began; None: not recorded.
-    - `life`: the longest lifetime that the thread wrote so far, or an automatic cache's retention, in seconds.
-    - `inferred`: the read, if no report gives it; None: a report does.
+    - `pause`: seconds from the start of the previous call to that of this one; None: not recorded.
+    - `life`: the longest lifetime of the thread's entries so far, or an automatic cache's retention, in seconds.
+    - `inferred`: the read tokens, if the report does not give them (None: it does).
     """
 
     resent: Resent
@@ -85,8 +79,8 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     def lost_tokens(self, read: int) -> int:
         """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
 
-        Losses below `SHORTEST_CACHED` do not count. If the client writes its entries, every other loss counts. An
-        automatic cache promises nothing: there a loss counts only if the request changed, or if at most half was read.
+        Losses below `SHORTEST_CACHED` do not count. Without a promise, a loss counts only if the request changed, or if
+        at most half of the cached tokens was read.
         """
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
@@ -95,10 +89,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
 
 class CachedInputs:
-    """Cached input of a session's calls, in order.
-
-    The totals of `running` must include the calls that are added.
-    """
+    """Cached input of a session's calls, in order; `running` must have counted the calls that are added."""
 
     def __init__(
         self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]
@@ -116,7 +107,6 @@ class CachedInputs:
         self._writes = WriteReports()
 
     def add_call(self, call: Call) -> CachedInput:
-        """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
@@ -166,12 +156,6 @@ class CachedInputs:
         )
 
     def _cached_tokens(self, before: Call, usage_before: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that the call `before`, with the usage `usage_before`, left in the cache.
-
-        If the provider caches at markers or reports writes, see `WriteReports.cached_after`. Otherwise all of its input
-        counts once this model has read anything from the cache, or if resent input has changed and the provider's cache
-        rules are known. Else 0.
-        """
         if usage_before.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return self._writes.cached_after(before, rules)
         assert call.usage is not None

@@ -1,7 +1,7 @@
-"""Lifetime of blocks: the calls whose context held each, its carry, and its cache stability.
+"""Lifetime of blocks: the calls whose context held each, and its cache stability.
 
-One `BlockLifetimes` follows one thread. A block is identified by its content and its number among equal blocks of a
-context, not by its node: thus a block that a client sends again after a changed beginning counts as the same.
+A block is identified by its content and its number among equal blocks of a context, not by its node: thus it stays the
+same after a change before it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT, Tree
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 _HIGH, _MEDIUM = 0.9, 0.5
-"""Shares of further calls that a block of high or medium stability was in."""
+"""Minimum share of further calls that a block of high or medium stability was in."""
 
 
 _Key = str | tuple[str, int]
@@ -36,7 +36,7 @@ class Lifetime(NamedTuple):
 class BlockLifetimes:
     """For each block, the calls of a thread that held it, and the first that answered with it.
 
-    Calls count from 0. Blocks are numbered and their data is in columns, because a long session has a million.
+    Calls count from 0.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -106,7 +106,6 @@ class BlockLifetimes:
         self._heads.append(call.sent_head)
 
     def _changed_blocks(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
-        """Blocks removed (numbers) and added (numbers with nodes) from one context to the next."""
         tree, occurrences = self._tree, self._occurrences
         shared = tree.common(before, head)
         removed = []
@@ -141,7 +140,6 @@ class BlockLifetimes:
         return number - 1 if number else None
 
     def _first_equal_node(self, node: int) -> int:
-        """The first node with the same prefix as `node`, ignoring headers."""
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:
@@ -158,10 +156,7 @@ class BlockLifetimes:
         return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1.
-
-        0 if it did not occur.
-        """
+        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:
@@ -171,7 +166,6 @@ class BlockLifetimes:
         return first[1] if first is not None else None
 
     def truncate(self, calls: int) -> None:
-        """Keep only the first `calls` calls: the next one was replaced by a fuller record."""
         while self.done > calls:
             head = self._heads.pop()
             removed, added = self._changed_blocks(head, self._heads[-1] if self._heads else ROOT)
@@ -205,7 +199,7 @@ class BlockLifetimes:
         return self._answering[number] if number is not None and self._answering[number] != _NO_CALL else None
 
     def answer_nodes(self) -> list[int]:
-        """Node of each block that a call answered with, in the first such answer."""
+        """Node of each block of an answer, in the first such answer."""
         return [self._answer_node[number] for number in self._answers]
 
     def count_calls(self, node: int, calls: int) -> int:
@@ -213,7 +207,6 @@ class BlockLifetimes:
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
-        """Number of calls, of the first `calls`, whose context held any block of `nodes`."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))
@@ -221,10 +214,7 @@ class BlockLifetimes:
         return count
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`.
-
-        Each has the block's node there.
-        """
+        """Stretches of the first `calls` calls that held the block of `node`, in order."""
         number, end = self._find_number(node), min(calls, self.done)
         if number is None:
             return []
@@ -234,19 +224,18 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node of the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:
-        """First node of each block that was in a context, in the order in which they were added."""
+        """First node of each block that was in a context, by call, then by depth."""
         firsts = filter(None, map(self._first_presence, range(len(self._answering))))
         return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts)]
 
     def stability(self, node: int) -> tuple[str, int, int]:
-        """Cache stability of a block, with the numbers of calls behind it.
+        """Cache stability of a block: `HIGH`, `MEDIUM`, `LOW`, or "" with fewer than two further calls.
 
-        Returns (`HIGH`, `MEDIUM` or `LOW`; "" with fewer than two further calls), the further calls of the epoch in
-        which it was added that had it after an unchanged prefix, and all further calls of that epoch.
+        Also returns the number of further calls of the epoch in which it was added that had it after an unchanged
+        prefix, and of all further calls of that epoch.
         """
         every = self.stretches(node, self.done)
         if not every:

@@ -1,8 +1,8 @@
 """Effects of compactions: facts that a summary kept or lost, and the cost of recovery.
 
-*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
-`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
-or a finding. A fact is *recovered* if it comes back in a later call.
+*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines) and
+decisions: instructions of a person, and sentences in which the model states a choice or a finding. A fact is
+*recovered* if it comes back later.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
 """Kinds of facts, in the order in which they are shown."""
 READ_AGAIN, SAID_AGAIN, USED_AGAIN, CAME_AGAIN = "read again", "said again", "used again", "in a result again"
-"""Ways in which a fact comes back: its file is read, a person repeats it, the model passes it to a tool or repeats it,
-a result has it."""
+"""A fact's file is read, a person repeats it, the model writes it, a tool's result has it."""
 
 MAX_LITERALS: Final = 200
-"""Maximum number of literals listed for a compaction; all are counted."""
+"""Maximum number of lost literals listed for a compaction."""
 _MIN_COMMON_SHARE: Final = 0.6
 """Share of a sentence's significant words that another text must have to say the same."""
 _MIN_PROSE_SHARE: Final = 0.94
@@ -66,7 +65,7 @@ _COMMON: Final = frozenset(
 class Recovery(Struct, frozen=True):
     """Recovery of a fact: `how` it came back, in call `call` (from 1), with the block of `node`.
 
-    A file that was read again: `tokens` of the tool call and its result, and what they have cost since (`usd`).
+    For a file: `tokens` of the tool call and its result, and what they have cost since (`usd`; None: unknown).
     """
 
     how: str
@@ -80,7 +79,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     """A fact in the context before a compaction.
 
     It was found `times` times, last in the block of `node`. `is_kept`: the summary, or a block that stayed, has it.
-    `recoveries`: before the next compaction; of a literal the first one.
+    `recoveries`: before the next compaction; of a literal only the first.
     """
 
     kind: str
@@ -94,14 +93,15 @@ class Fact(Struct, frozen=True, kw_only=True):
 class Compaction(Struct, frozen=True, kw_only=True):
     """A compaction before call `number` (from 1) of `thread`.
 
-    - `trigger`: ``auto``, ``manual``, ``idle`` or "" (not recorded); `at`: Unix seconds (None: not recorded).
+    - `trigger`: as recorded (``auto``, ``manual`` ...; "": not recorded).
+    - `at`: start of the call after it (Unix seconds; None: not recorded).
     - `before`, `after`: the figures of the calls around it.
     - `summary`: nodes of the summary (if none is marked, of the new blocks), with `summary_tokens`.
     - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
     - `sealed`: the summary is encrypted, so that only the provider can read it.
-    - `facts`: files and decisions, and of the literals the lost ones, at most `MAX_LITERALS`.
+    - `facts`: all files and decisions, and at most `MAX_LITERALS` lost literals.
     - `literals`: number of different literals, and of those kept.
-    - `is_held`: the client does not have the summary yet, and `after` is an estimate.
+    - `is_held`: a preview: the client does not have the summary yet, and `after` is an estimate.
     """
 
     thread: str
@@ -133,7 +133,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def brought_back(self) -> list[Recovery]:
-        """Recoveries with blocks that were read again, each block once."""
         by_node = {recovery.node: recovery for fact in self.facts for recovery in fact.recoveries if recovery.tokens}
         return sorted(by_node.values(), key=lambda recovery: (recovery.call, recovery.node))
 
@@ -143,7 +142,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def again_usd(self) -> float | None:
-        """USD spent so far on the blocks that were read again; None if no price is known."""
+        """USD spent on them up to the end of the thread; 0 without recoveries, None if no price is known."""
         amounts = [recovery.usd for recovery in self.brought_back if recovery.usd is not None]
         return sum(amounts) if amounts or not self.brought_back else None
 
@@ -164,10 +163,10 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """Losses of the context at the end of `thread` if `summary` replaces its messages.
+    """The compaction if `summary` replaces the messages at the end of `thread`; None without a call.
 
-    None without a call. `request` is the node at which the request for the summary ends, the instruction being its last
-    block; None: the client has not sent it yet. Everything in `book` must be counted.
+    `request`: the node at which the request for the summary ends (its last block is the instruction); None: it is not
+    sent yet. Everything in `book` must be counted.
     """
     calls = book.session.thread_calls(thread)
     if not calls:
@@ -177,15 +176,12 @@ def preview_compaction(book: Book, thread: str, summary: str, request: int | Non
 
 
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
-    """The compactions of a thread, with the cost of recoveries up to its end."""
     return find_compactions(
         book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
     )
 
 
 class _CompactionAnalysis:
-    """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
-
     def __init__(
         self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd, request: int | None = None
     ) -> None:
@@ -209,7 +205,6 @@ class _CompactionAnalysis:
         self._later += self._later_blocks() if at < len(calls) else ()
 
     def _nodes_before(self, request: int | None) -> list[int]:
-        """Nodes of the context before; `request` as in `preview_compaction`."""
         if request is not None:
             return [*self._tree.path(request)][:-1]
         return [*self._tree.path(self._last.sent_head), *answer_path(self._tree, self._last)]
@@ -246,7 +241,6 @@ class _CompactionAnalysis:
         )
 
     def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
-        """The facts of the context before, and `Compaction.literals`; `text` is what remains."""
         files, decisions = self._find_files(text), self._find_decisions(text)
         literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
@@ -443,7 +437,6 @@ class _CompactionAnalysis:
 
 
 def _recovery_kind(node: Node) -> str:
-    """The way a literal in the block of `node` comes back; "" if the client added the block."""
     if node.category == _RESULT:
         return CAME_AGAIN
     return SAID_AGAIN if _is_from_person(node) else USED_AGAIN if node.category in _MODELS else ""
@@ -454,7 +447,6 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name, of more than three characters, as a separate word."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -482,9 +474,9 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses.
+    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
 
-    Of literals, those that occur repeatedly. "" if there are none.
+    Literals are named only if several blocks have them.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
@@ -501,15 +493,14 @@ _KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: 
 
 
 def keep_fact(summary: str, fact: Fact) -> str:
-    """Add a line for a fact to the summary that lost it."""
     heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
     return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Add the lost files, decisions and literals to the text of the summary.
+    """The summary's text with the lost files, decisions, and literals that a person or the model wrote again.
 
-    Literals are added only if they had to be repeated. `otherwise` replaces a summary without text.
+    `otherwise` replaces a summary without text.
     """
     texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
     parts = ["\n\n".join(texts) or otherwise]
@@ -527,6 +518,5 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
-    """Lost facts of a kind; those that were recovered are first."""
     lost = [fact for fact in compaction.facts_of(kind) if not fact.is_kept]
     return sorted(lost, key=lambda fact: not fact.recoveries)

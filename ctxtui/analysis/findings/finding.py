@@ -1,4 +1,4 @@
-"""Findings, the inputs of their search, and helpers that all kinds share."""
+"""Findings, and the inputs of their search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 class Place(NamedTuple):
     """The block in which something was found.
 
-    - `what`: the thing found.
     - `call`: the call that first sent the block; `block`: its position in the context (both from 1).
     - `origin`: the tool with its argument, or the author.
     """
@@ -41,20 +40,18 @@ class Place(NamedTuple):
 class Finding(Struct, frozen=True, kw_only=True):
     """A problem found in a thread, and its fix.
 
-    - `problem`, `fix`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
-      (``, $1.20 so far``), ``{calls}``, ``{count:tool}`` (``2 tools``), ``{names}``.
+    - `problem`, `fix`: sentences. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
+      ``{calls}``, ``{count:tool}`` (``2 tools``), ``{names}``.
     - `tokens`: freed in each later call by the fix; for misses: written again; for risks: of their blocks.
     - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
       None: unknown.
-    - `count`: number of things, which `names` name.
-    - `edits`: fix it from here on.
-    - `setting`: what the user can do, as a sentence; `usd_per_call`: USD that each later call then saves
-      (None: unknown, or the fix is edits).
-    - `policy`, `policy_settings`: a policy with settings that proposes such edits on the command line.
-    - `cache`: the strategy whose markers fix it, as named in the lab.
+    - `count`: number of things found; `names`: their names.
+    - `setting`: what the user can do, as a sentence.
+    - `usd_per_call`: USD that the fix saves in each later call (None: unknown, or it is edits).
+    - `policy`, `policy_settings`: a policy with settings that proposes such edits.
+    - `cache`: the cache strategy of the lab whose markers fix it.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
     - `warning`: listed whatever the fix costs.
-    - `places`: where it was found, in the order of the context.
     """
 
     kind: str
@@ -81,11 +78,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
 
     - `policy_context`: that context under the active edits.
     - `calls`: the thread's calls so far; `costs`: the cost of their blocks; `markers`: their cost under other cache
-      markers. `missed`: the misses of the session, all threads and calls.
-    - `policies`: all policies by name; `rates`: gives the prices of a call's tokens (None: unknown).
-    - `priced`: whether prices are known at all.
-    - `minimum`: gives a model's shortest cacheable prefix.
-    - `guard`: finds risks in a block.
+      markers.
+    - `missed`: the misses of all threads and calls.
+    - `rates`: gives the prices of a call's tokens (None: unknown).
+    - `minimum`: gives a model's shortest cacheable prefix, in tokens.
     """
 
     book: Book
@@ -101,7 +97,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
     guard: Guard
 
     def propose(self, policy: str, settings: Settings | None = None) -> list[Edit]:
-        """Edits that a policy proposes here without losing text that is quoted later.
+        """Edits that a policy proposes here, filtered by `keep_unquoted`.
 
         Empty without such a policy. Raises `NothingToStage`.
         """
@@ -114,10 +110,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
             raise NothingToStage(error.message) from error
 
     def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
-        """Edits of `kind`, one for each of `positions`.
-
-        Positions that are changed, pinned or reverted by the user are left out.
-        """
+        """Edits of `kind`, one for each of `positions` that is not changed, pinned or reverted by the user."""
         here = self.policy_context
         return [
             make(kind, here.context.targets([p]), params)
@@ -126,20 +119,14 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
         ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Filter `edits` to those that lose no text quoted later.
-
-        Raises `NothingToStage` if none is left.
-        """
+        """The `edits` that lose no text quoted later. Raises `NothingToStage` if all would."""
         unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD that the markers of `cache` would have saved in the calls, as the lab simulates them.
-
-        None if it is unknown for a call.
-        """
+        """USD that the markers of `cache` would have saved in the calls; None if unknown for any call."""
         edited_calls = self.markers.edited_calls(cache, self.calls)
         if edited_calls is None or edited_calls.usd is None or edited_calls.partial:
             return None
@@ -153,25 +140,19 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`.
-
-        The next call's, if none did.
-        """
+        """Number (from 1) of the call that first sent the block at `position`; the next call's if none did."""
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
-        """Current position of the block that first was `node`.
-
-        None if it is no longer in the context.
-        """
+        """Current position of the block that first was `node`; None if it is not in the context any more."""
         current_node = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
         depth = self.policy_context.context.tree[current_node].depth - 1 if current_node is not None else -1
         return depth if 0 <= depth < len(nodes) and nodes[depth] == current_node else None
 
     def name_blocks(self, edits: Sequence[Edit], name: Callable[[PolicyContext, int], str]) -> tuple[str, ...]:
-        """Distinct names of the blocks that `edits` change, those of the largest blocks first."""
+        """Distinct non-empty names of the blocks that `edits` target, the largest block first."""
         context, size = self.policy_context.context, self.policy_context.size
         positions = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
         names = (name(self.policy_context, p) for p in sorted(positions, key=lambda p: -size(p)))
@@ -179,7 +160,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
 
 
 class NoFinding(NamedTuple):
-    """A `kind` of finding that is not proposed, with the reason; "" if there is no such problem."""
+    """A `kind` of finding that is not proposed, with the reason ("": there is no such problem)."""
 
     kind: str
     why: str = ""
@@ -193,8 +174,6 @@ class NothingToStage(Exception):
 
 
 class FindingKind(Protocol):
-    """A kind of finding: a module, or an object like one; `KIND` is the displayed name."""
-
     KIND: str
 
     def find(self, inputs: FindingInputs, /) -> Iterator[Finding]:
@@ -202,10 +181,7 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every later call, by `count` blocks that get smaller.
-
-    `calls` is the number of earlier calls whose context held at least one of these blocks.
-    """
+    """Effect of edits: `tokens` freed in every later call; `count` of smaller blocks; `calls` that held one so far."""
 
     tokens: int
     calls: int
@@ -215,7 +191,7 @@ class EditEffect(Struct, frozen=True):
 def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int = 1) -> EditEffect | None:
     """Effect of `edits`; None without edits.
 
-    Raises `NothingToStage` if they cannot be applied, or free fewer than `min_tokens` tokens.
+    Raises `NothingToStage` if they are refused, or free fewer than `min_tokens` tokens.
     """
     if not edits:
         return None
@@ -232,10 +208,9 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
 
 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
-    """Yield the finding that the markers of `cache` fix, with their saving from the lab.
+    """Yield the finding that the markers of `cache` fix; nothing if their saving is unknown.
 
-    Yields nothing if the saving is unknown. `members` are other members of the finding. Raises `NothingToStage` if the
-    markers save nothing.
+    Raises `NothingToStage` if they save nothing.
     """
     edited_calls, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
     if edited_calls is not None and saved is not None:
@@ -249,7 +224,7 @@ def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> I
 def finding_from_edits(
     edits: Sequence[Edit], effect: EditEffect, *, kind: str, problem: str, fix: str, policy: str = "", **members: Any
 ) -> Finding:
-    """Finding that `edits` fix, with their `effect`; `members` are other members."""
+    """Finding that `edits` fix, with their `effect`; `members` override it."""
     return Finding(
         kind=kind, problem=problem, fix=fix, edits=tuple(edits), policy=policy, **{**asdict(effect), **members}
     )

@@ -24,13 +24,11 @@ MIN_SAVING_SHARE: Final = 0.01
 class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     """A `finding` with risk and saving of its fix.
 
-    - `tag`: the price of its edits; None: no edit fixes it. `risk` is their risk.
-    - `rest`: their effect on the recorded calls that followed; None: there were none.
+    - `tag`, `risk`: price and risk of its edits; None: no edit fixes it.
+    - `rest`: their effect on the recorded calls that followed; None: unknown, or there were none.
     - `marks`: breakpoints that fix it in the next request. `horizon`: number of next calls that `saves` covers.
-    - `proved`: its saving up to the call shown, had it been applied from the first call on; markers as found by the
-      lab. None: unknown.
-    - `blocks`: number of blocks that the edits are about; `longer`: those that would not get smaller; `along`: further
-      blocks that must be removed with them.
+    - `proved`: its effect up to the call shown, had it been applied from the first call on; None: unknown.
+    - `blocks`, `longer`, `along`: as in `StagedBlocks`.
     """
 
     finding: Finding
@@ -52,7 +50,6 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def why_not(self) -> str:
-        """Reason why nothing can be staged ("": something can)."""
         if self.staged_edits:
             return ""
         takes_none = "no breakpoint can be set: the provider does not accept them"
@@ -60,7 +57,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """Moment at which applying its edits costs least; None without edits or a known price."""
+        """Moment at which applying its edits costs least, the first one if no price is known; None without edits."""
         return best_moment(self.tag) if self.tag is not None else None
 
     @property
@@ -77,7 +74,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Numbers of blocks: all that edits change, those not made smaller, those removed `along`."""
+    """Numbers of blocks: targets of edits, those not made smaller (`longer`), others repaired `along`."""
 
     blocks: int
     longer: int
@@ -85,10 +82,6 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `policy_context`.
-
-    `after` is the context with these edits.
-    """
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]
@@ -105,10 +98,7 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
-    """Sort findings by risk, then saving (else tokens), warnings first.
-
-    Those that save too little are returned apart.
-    """
+    """Sort findings: warnings first, then by risk, saving, freed tokens. Also returns those that save too little."""
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
     for finding in every:
@@ -137,12 +127,10 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All findings in `thread` up to call `number` (of `calls`).
+    """All findings in `thread` up to call `number` (of `calls`), in the order of `rank_findings`.
 
-    Warnings come first, then findings of the lowest risk.
-
-    - `together`: the price of all their edits at once; None: there are none. Savings may overlap.
-    - `lacks`: what could not be determined or is not proposed, with reasons.
+    - `together`: the price of all `edits` at once; None: there are none.
+    - `lacks`: findings that are unknown or not proposed, with reasons.
     - `horizon`: number of next calls that savings are computed over.
     """
 
@@ -158,10 +146,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits that save, without repeats, in the order of their findings.
-
-        Breakpoints and redactions are left out.
-        """
+        """The edits of all findings but warnings, each once, without breakpoints."""
         return tuple(
             {
                 edit.id: edit for priced in self.priced if not priced.finding.warning for edit in priced.finding.edits

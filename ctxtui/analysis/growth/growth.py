@@ -25,8 +25,7 @@ SLOWING: Final = "slowing"
 FLAT: Final = "flat"
 SHRINKING: Final = "shrinking"
 UNEVEN: Final = "uneven"
-"""Kinds of growth: the same with every call, more with every call, less with every call, almost none, decreasing,
-and steps that no curve fits."""
+"""Kinds of growth; `UNEVEN`: neither a line nor a curve fits."""
 
 MIN_CALLS: Final = 4
 """Calls that a line needs."""
@@ -37,13 +36,13 @@ _MAX_FLAT_SHARE: Final = 0.05
 _MIN_R2: Final = 0.5
 """Share of the variance that a line or curve must explain (R²)."""
 _MIN_F: Final = 12.0
-"""Minimum F statistic of a curve over a line (one degree of freedom; about 0.2 % by chance)."""
+"""Minimum F statistic of a curve over a line (one degree of freedom)."""
 _MIN_BEND_RATIO: Final = 2.0
 """Minimum ratio of the growth at the two ends of a curve."""
 
 
 class GrowthShape(Struct, frozen=True, kw_only=True):
-    """Shape of the growth over `calls` consecutive contexts, from call `first` on.
+    """Shape of the growth over `calls` consecutive contexts, from call `first` (from 1) on.
 
     - `per_call`: slope of the fitted line, in tokens.
     - `begins`, `ends`: slopes of the fitted curve at its ends; without a curve those of the line.
@@ -69,10 +68,7 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
 
 def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`.
-
-    None for too few.
-    """
+    """Fit the shape of contexts with these `sizes` (tokens); None for fewer than `MIN_CALLS`."""
     n = len(sizes)
     if n < MIN_CALLS:
         return None
@@ -142,9 +138,8 @@ PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 class CallSize(Struct, frozen=True, kw_only=True):
     """Size of one call's context.
 
-    `number` is the call's number in the thread (from 1), `turn` its turn. `method` is that of `CallFigures`. `parts`
-    are the tokens by part (`PARTS`); their sum is `tokens`. `broken`: the context may have been cut before this call
-    (see `was_shortened`).
+    `number` counts from 1 in the thread, `method` is that of `CallFigures`, `parts` are tokens by part (`PARTS`).
+    `broken`: the context may have been cut before this call (see `was_shortened`).
     """
 
     number: int
@@ -156,10 +151,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context, with its growth over a stretch.
-
-    `begins` and `ends` are its tokens at the ends of the stretch, `carry` tokens x calls in it.
-    """
+    """A part of the context over a stretch of calls: tokens at its ends, and `carry` (tokens x calls)."""
 
     name: str
     begins: int
@@ -172,10 +164,7 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Input tokens that were `sent` in all, and those sent `before`.
-
-    `twice` are the duplicates in the last context.
-    """
+    """Input tokens `sent` in all calls, those of them sent `before`, and duplicates in the last context (`twice`)."""
 
     sent: int
     before: int
@@ -183,7 +172,6 @@ class SentAgain(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Share that was sent before; None if no call was reported."""
         return self.before / self.sent if self.sent else None
 
 
@@ -192,9 +180,8 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
-    - `parts`: growth of each part over the stretch; `again`: tokens sent more than once.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
-    - `lacks`: what is missing, with reasons.
+    - `lacks`: sentences about missing figures.
     """
 
     thread: str
@@ -216,7 +203,6 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls."""
         return sum(call.tokens for call in self.calls)
 
     @property
@@ -260,9 +246,9 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
-    """First and last call (from 1) of the last stretch without a cut.
+    """First and last call (from 1) of the last stretch without a cut; if that is too short, of the longest.
 
-    If that is too short, they are of the longest stretch. They are (0, 0) without calls.
+    (0, 0) without calls.
     """
     if not every:
         return 0, 0
@@ -276,10 +262,6 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `sizes`, largest first.
-
-    `begins` are the parts to compare the last one with.
-    """
     if not sizes:
         return []
     parts = [
@@ -306,10 +288,7 @@ def thread_growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """Growth of one thread of a counted book.
-
-    `twice` are duplicate tokens in its last context; `since` is the call still to be made.
-    """
+    """Growth of one thread of a counted book; `twice` is as in `SentAgain`, `since` is the call still to be made."""
     every = tuple(call_sizes(book, thread.calls))
     first, last = last_stretch(every)
     stretch = every[first - 1 : last] if every else ()

@@ -50,10 +50,9 @@ Counted = Callable[[int, int], int]
 class SentLengths:
     """Gives the tokens up to a node, in a request with the context `head` and `total` tokens.
 
-    It replaces a recorded request of `own` tokens. A common prefix has its reported length, and edited parts are
-    counted, as in the price tag (`curation.price.edited_prompt`). Without an earlier report, or with that of another
-    model (`use_report` is False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request
-    by node.
+    It replaces the recorded request of `step`, of `own` tokens. Unchanged blocks have their reported length, others are
+    counted. Without an earlier report of the same model (`use_report`), `hidden` tokens precede all. `shared` caches
+    lengths of the recorded request by node.
     """
 
     def __init__(
@@ -114,10 +113,7 @@ Charge = Callable[[Call], float | None]
 
 
 class LabInputs:
-    """Data that the variants of one session share.
-
-    `costs` are those of the recorded calls by id.
-    """
+    """Data that the variants of one session share; `costs` are those of the recorded calls by id."""
 
     def __init__(
         self,
@@ -148,7 +144,6 @@ class LabInputs:
         return usable
 
     def whole_tokens(self, model: str, node: int) -> int:
-        """Whole tokens of the context `node`, cached for all variants."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
@@ -159,14 +154,14 @@ class LabInputs:
         return total
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
-        """Cache of the newest step's prefix lengths as `model` counts them, for all variants."""
+        """Cache of prefix lengths of `step` as `model` counts; that of an earlier step is lost."""
         cached_step, version = self._lengths_of
         if cached_step is not step or version != self.book.version:
             self._sent_lengths, self._lengths_of = {}, (step, self.book.version)
         return self._sent_lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Blocks of a recorded call that were read, and that were read or written, by the report."""
+        """Numbers of blocks of a recorded call that were read, and that were read or written."""
         ledger, number = self._ledgers[call.id]
         charged = ledger.rates_of(number)
         return charged.read, charged.write
@@ -192,7 +187,7 @@ class LabInputs:
         )
 
     def as_model(self, call: Call, model: str) -> Call:
-        """Return `call` as sent to `model` ("": as recorded)."""
+        """`call` as sent to `model` ("": as recorded)."""
         if not model or model == call.model:
             return call
         return replace(call, model=model, provider=self.book.card(model).provider or "")
@@ -201,8 +196,8 @@ class LabInputs:
 class _Thread(Struct):
     """State of a thread.
 
-    `since` has the length of the context when the block at a raw position was changed. `earlier` is the policy's result
-    at the previous call, with the model and `BlockSizes.person_position` of that call.
+    `since`: by raw position of a changed block, the length of the context when it was changed. `earlier`: the policy's
+    result at the previous call, with the model and `BlockSizes.person_position` of that call.
     """
 
     path: EditedPath
@@ -211,8 +206,6 @@ class _Thread(Struct):
 
 
 class VariantPass:
-    """Simulates the calls of a session one after the other under `variant`."""
-
     def __init__(self, inputs: LabInputs, variant: Variant) -> None:
         self._inputs, self._book = inputs, inputs.book
         self._tree = inputs.book.session.tree
@@ -228,7 +221,6 @@ class VariantPass:
         self._quoted = 0
 
     def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
-        """Simulate the next call, whose recorded context is `context`."""
         call = self._inputs.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
         last = self._last.get(call.thread)
@@ -358,12 +350,10 @@ class VariantPass:
         return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer_tokens(self, call: Call, model: str) -> int | None:
-        """Counted tokens of the recorded answer; None if none is recorded."""
         nodes = answer_path(self._tree, call)
         return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
     def _counted_tokens(self, model: str, node: int, head: int) -> int:
-        """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
         book, tree = self._book, self._tree
         sums = self._inputs.whole_tokens(model, node)
         start = tree[head].turn_start
@@ -373,7 +363,6 @@ class VariantPass:
         return sums
 
     def _absent_tokens(self, step: RecordedStep, model: str, sent_request: VariantRequest) -> int:
-        """Tokens of the blocks in `sent_request` that reports show to be absent."""
         if not step.gone:
             return 0
         changed = {change.node for change in sent_request.applied.changes.values()}
@@ -462,7 +451,6 @@ class VariantPass:
         self._quoted += _count_later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
     def finish(self) -> VariantRun:
-        """Result of all calls."""
         for thread in list(self._last):
             self._count_quotes(thread)
         edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}
@@ -491,18 +479,11 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether both have the same result of edits, as the same objects.
-
-    The context may have grown.
-    """
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
 def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """Count the blocks changed or removed by `applied` that a later block quotes.
-
-    `since` as in `_Thread`.
-    """
+    """Count the changed or removed blocks that a block quotes that came after the change; `since` as in `_Thread`."""
     if not applied.changes:
         return 0
     literals.advance()

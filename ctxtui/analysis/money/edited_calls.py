@@ -1,7 +1,7 @@
 """Effect that edits would have had on the tokens and cost of a thread's recorded calls.
 
-A call is charged by its own model's rates, for its reported reads, writes and fresh input minus the freed tokens. The
-first call after the edits reads only what the price tag leaves in the cache, and pays for the rest again.
+A call is charged for its reported reads, writes and fresh input minus the freed tokens. The first call after the edits
+reads only what the price tag leaves in the cache, and pays for the rest again.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
 CallCharge = Callable[[Usage, Call], float | None]
-"""Gives the cost of a usage in USD at the terms of a recorded call; None if the price is unknown."""
+"""Gives the cost in USD of a recorded call if it had this usage; None if the price is unknown."""
 
 
 class EditedCalls(Struct, frozen=True):
     """Calls as they would be under edits, from call number `first` (from 1) of the thread on.
 
-    Both tuples have one entry per call. `saved` is the number of tokens freed, `more` the extra cost in USD (negative
-    if the call would have cost less, None if unknown). `more` is empty if costs are not computed.
+    By call: `saved` are the tokens freed, `more` the extra cost in USD (negative: less, None: unknown). `more` is empty
+    if costs are not computed.
     """
 
     first: int
@@ -36,7 +36,7 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """Sum of the known extra costs in USD."""
+        """Sum of the known extra costs in USD; None if none is known."""
         amounts = [usd for usd in self.more if usd is not None]
         return sum(amounts) if amounts else None
 
@@ -67,10 +67,11 @@ def charge_edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """Recompute the calls after the first `since`, with the nodes in `freed` that much smaller.
+    """Recompute the calls after the first `since`, with smaller blocks; `freed`: tokens by node.
 
-    `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
-    usage (None: no costs), and `scale` is the number of charged tokens per counted one.
+    - `charge`: None: no costs.
+    - `left`: the simulated usage of the first of these calls (None: it reads everything as before).
+    - `scale`: charged tokens per counted one.
     """
     saved = [0] * (len(calls) - since)
     freed_by_part = [[0, 0, 0] for _ in saved]
@@ -91,10 +92,6 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call without `freed_parts` (reads, writes, fresh input).
-
-    None without usage or price.
-    """
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -105,8 +102,7 @@ def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left
 def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = None) -> Usage:
     """Reduce `usage` by the tokens `freed_parts` of its reads, writes and fresh input.
 
-    At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread input in
-    `left`.
+    If `left` reads less than that, the difference is paid like most of the unread input in `left`.
     """
     remaining = [
         reported - freed_tokens_
@@ -128,10 +124,7 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after`, by raw position of `here` (negative: added).
-
-    Inserts count at their position.
-    """
+    """Tokens freed under `after`, by raw position of `here` (negative: added, by inserts at their position)."""
     freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)
@@ -145,8 +138,6 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
 
 
 class EditedThread(NamedTuple):
-    """The `calls` of a thread with their `ledger`, and the price of usage (None: unknown)."""
-
     ledger: CostLedger
     calls: Sequence[Call]
     charge: CallCharge | None
@@ -156,9 +147,8 @@ class EditedThread(NamedTuple):
     ) -> EditedCalls | None:
         """The calls after the first `since`, up to number `until`, under the edits of `after`.
 
-        `tag` is the price of the edits for the context `here` (None: unknown). The cache that it leaves counts if the
-        edits are made later than in the first call. None in three cases: there is no call; the edits change nothing; or
-        thinking would have been removed from the first call on, although it must be sent back during its turn.
+        `tag`: the price of the edits for the context `here` (None: unknown). None if there is no call, if the edits
+        change nothing, or if they change thinking from the first call on, as it must be sent back during its turn.
         """
         freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
@@ -172,7 +162,6 @@ class EditedThread(NamedTuple):
         return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
     def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """Convert `freed` to nodes of the calls: a context under edits has other nodes."""
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))

@@ -1,7 +1,4 @@
-"""The ledger: cost of each block and category so far.
-
-It is computed from the reports and prices of a thread's calls.
-"""
+"""The ledger: cost of each block and category so far, from the reports and prices of a thread's calls."""
 
 from __future__ import annotations
 
@@ -32,8 +29,8 @@ _CALLS_PER_CHUNK = 64
 class CallRates(Struct, frozen=True):
     """Rates of a call for one counted token, in USD.
 
-    Of `rates`, the first applies to blocks down to depth `read` of its context, the second down to depth `write`, the
-    third to all later blocks. `answer` is the rate of a token of its answer.
+    `rates`: for blocks up to depth `read` of its context, then up to depth `write`, then for all later blocks.
+    `answer`: for its answer.
     """
 
     read: int
@@ -51,8 +48,7 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 class CostLedger:
     """Running costs of one thread, added call by call with `advance`.
 
-    Calls without report, price or context cost nothing. `lifetimes` has the calls that contained each block; it is
-    advanced with the ledger.
+    Calls without report, price or context cost nothing. `lifetimes` is advanced with the ledger.
     """
 
     def __init__(self, book: Book, running: RunningTotals, lifetimes: BlockLifetimes) -> None:
@@ -71,7 +67,7 @@ class CostLedger:
         self._by_category = array("d", [0.0] * _WIDTH)
         """USD by category index, then of unrecorded and re-attached input, of the first n calls, one after another."""
         self.changes = 0
-        """Number of changes, for callers that cache results."""
+        """Number of changes so far."""
         self._turns = array("i")
         """By call: `Node.turn` at the end of its context."""
         self._path: list[int] = []
@@ -83,9 +79,9 @@ class CostLedger:
         return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
-        """Add at most `limit` further `calls` of the thread, and return `done`.
+        """Add at most `limit` further `calls` of the thread; returns `done`.
 
-        It stops at the first call that is not counted yet or has no entry in `costs`.
+        It stops at the first call that is not counted yet or has no entry in `costs` (by id; None: price unknown).
         """
         for index in range(self.done, min(len(calls), self.done + limit)):
             call = calls[index]
@@ -144,17 +140,12 @@ class CostLedger:
         return charged, self._cost_by_category(call.sent_head, charged, (front, missing), ends)
 
     def _count_blocks_until(self, head: int, token: float) -> int:
-        """Number of blocks of the path that are more than half before `token`."""
         read, tree = self._running.token_reader(head), self._book.session.tree
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _cost_by_category(
         self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
-        """USD by category, then of unrecorded and re-attached input.
-
-        `lacks` are the tokens to the end of these two.
-        """
         parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
         front, missing = lacks
         lacking = reattached = 0.0
@@ -168,7 +159,6 @@ class CostLedger:
         return (*parts, lacking, reattached)
 
     def _sums_until(self, head: int, token: float) -> list[float]:
-        """Tokens by category of the context `head` up to `token`, which may be inside a block."""
         running, path, read = self._running, self._path, self._running.token_reader(head)
         complete_blocks = bisect_right(path, token, key=read)
         last = path[complete_blocks - 1] if complete_blocks else ROOT
@@ -181,7 +171,6 @@ class CostLedger:
         return sums
 
     def truncate(self, calls: int) -> None:
-        """Keep only the first `calls` calls: the next one was replaced by a fuller record."""
         if calls >= self.done:
             return
         self.changes += 1
@@ -195,17 +184,13 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls (of `done`).
-
-        Unrecorded and re-attached input are the last two.
-        """
+        """USD by category index over the first `calls` calls, then of unrecorded and of re-attached input."""
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
-        """USD that the block of `node` with its `tokens` cost in the first `calls` calls.
+        """USD that the block of `node` with its `tokens` cost in the first `calls` calls, as answer and as input.
 
-        Written once as an answer, then part of every context that held it. None until the first call that held it, or
-        answered with it, is added.
+        None until a call that held it, or answered with it, is added.
         """
         last, answering_call = min(calls, self.done), self.lifetimes.answering_call(node)
         first = self.lifetimes.first_call(node)
@@ -231,15 +216,12 @@ class CostLedger:
         ]
 
     def read_with_depth(self, node: int, calls: int) -> list[tuple[int, int, int]]:
-        """Like `read_in`, with the depth of the block."""
+        """Like `read_in`, as (start, stop, depth of the block)."""
         tree = self._book.session.tree
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Part of the input of call `index` (from 0) with the block at `depth`.
-
-        0 was read, 1 was written, 2 was neither.
-        """
+        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:
@@ -251,7 +233,6 @@ class CostLedger:
         )
 
     def rates_of(self, index: int) -> CallRates:
-        """Rates of call `index` (from 0, below `done`) for one counted token."""
         first, second, third = self._rates[3 * index : 3 * index + 3]
         return CallRates(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 

@@ -1,7 +1,4 @@
-"""Savings: what one change would have saved, minus its own cost.
-
-The calls are otherwise the same. Whether the model would have needed the removed content is unknown.
-"""
+"""Savings: what one change would have saved, minus its own cost, if the calls were otherwise the same."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ def find_savings(
 ) -> list[Saving]:
     """The changes that save money, the largest saving first.
 
-    `minimum` gives a model's shortest cacheable prefix.
+    `minimum` gives a model's shortest cacheable prefix, in tokens.
     """
     all_savings: list[Saving | None] = []
     for thread in threads:
@@ -55,10 +52,9 @@ def find_savings(
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Saving by entries that live an hour instead of five minutes.
+    """Saving by cache entries that live an hour instead of five minutes: fewer rewrites, but dearer writes.
 
-    Pauses of up to an hour cause no rewrites, but writes are dearer. None if it would save no rewrite, or no price is
-    known.
+    None if no rewrite would have been avoided, or no price is known.
     """
     avoided = {
         miss.number: miss
@@ -77,10 +73,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 
 
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Saving by entries that live five minutes instead of an hour.
+    """Saving by cache entries that live five minutes instead of an hour: cheaper writes, but more of them.
 
-    Writes are cheaper, but reads after longer pauses become writes. None if nothing was written for an hour at a known
-    price.
+    None if nothing was written for an hour at a known price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -99,10 +94,7 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Saving | None:
-    """Leave out tool definitions that no call of the thread used, from the start.
-
-    None if that saves nothing.
-    """
+    """Saving by leaving out unused tool definitions from the start; None if it saves nothing."""
     tree = thread.tree
     tools = UncalledTools()
     for node in (*thread.nodes(), *thread.lifetimes.answer_nodes()):
@@ -121,7 +113,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving by making the blocks of `freed` smaller from the start; None if it saves nothing."""
+    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node); None if it saves nothing."""
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -136,10 +128,9 @@ def _seconds_between(before: Call | None, call: Call) -> float | None:
 
 
 def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Saving | None:
-    """Switch on Anthropic's caching where no call used it.
+    """Saving by Anthropic's cache (5 minutes) in a thread that never used it.
 
-    Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest. None
-    if a call has no report or price, or if nothing could be read.
+    None for other threads, if a call has no report or price, or if nothing could be read.
     """
     calls = thread.calls
     if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
@@ -162,9 +153,9 @@ def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str],
 
 _RESULT: Final = INDEX["tool_result"]
 KEPT_RESULTS: Final = 3
-"""Number of newest results that are never cleared: the provider's own default for clearing (facts §3)."""
+"""Number of newest results that are not cleared: the provider's own default for clearing (facts §3)."""
 MIN_TOKENS: Final = 200
-"""Tokens of a result worth clearing."""
+"""Minimum tokens of a result to clear."""
 PLACEHOLDER_TOKENS: Final = 10
 """Tokens of the placeholder of a cleared result."""
 _MAX_RESULTS: Final = 200
@@ -173,10 +164,9 @@ _MAX_CALLS: Final = 200
 
 
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Best moment and depth to clear old tool results once.
+    """Saving by clearing old tool results once, at the best moment and depth; it may be negative.
 
-    It may still cost more than it saves. Saves their carrying cost from then on, minus placeholders and the rewrite of
-    the cached input after them. None if there is nothing to clear, or no price.
+    None if there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -190,7 +180,6 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def _clearable_results(thread: ThreadCosts) -> list[int]:
-    """First nodes of the results worth clearing; of many those with the largest carry."""
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
     if len(large) > _MAX_RESULTS:
@@ -199,7 +188,6 @@ def _clearable_results(thread: ThreadCosts) -> list[int]:
 
 
 def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:
-    """Yield the clearings at call `index` of all `results` from a depth on, the deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
@@ -232,7 +220,6 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 
 
 def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
-    """Nodes of the results that `saving` clears, in the context of its call."""
     index = saving.call - 1
     present = _nodes_at_call(thread, _clearable_results(thread), index)
     newest = _newest_results(thread, thread.calls[index].sent_head)
@@ -240,7 +227,6 @@ def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
 
 
 def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
-    """The `results` added before call `index` that are in its context, by their nodes there."""
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
     return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 
@@ -255,10 +241,7 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token at this call: as for its writes.
-
-    Without any, Anthropic's 5m write or full price.
-    """
+    """USD for one unread token: as for the call's writes; without any, Anthropic's 5m write or full price."""
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
@@ -276,7 +259,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     """A change that `saves` USD net (below 0: it costs more).
 
     - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
-    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses, calls).
+    - `count`, `tokens`: number and tokens of results, tools, rewrites or calls, by its kind.
     - `names`: names of tools, or a policy and its risk.
     """
 
@@ -290,7 +273,7 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 POLICY: Final = "policy"
-"""Kind of policies' savings; its `names` are the policy and its risk."""
+"""Kind of policies' savings."""
 _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 """Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 
@@ -298,7 +281,7 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
     """Saving of one policy on the blocks of `context`, each edited when it was added.
 
-    None if one of its edits cannot be made at that moment, or if nothing would have been saved.
+    None if one of its edits cannot be made then, or if nothing would have been saved.
     """
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None

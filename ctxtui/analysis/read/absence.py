@@ -1,6 +1,6 @@
 """Absences: recorded blocks that were not in the context, according to a report.
 
-A client, provider or server may clear old results, leave out thinking or drop old messages without a record. The next
+A client, provider or server may clear old results, leave out thinking or drop old messages without a record. The
 report is then less than the recorded blocks, and `explain_missing` infers which are absent.
 """
 
@@ -42,7 +42,7 @@ _CALL: Final = INDEX["tool_call"]
 _MEDIA: Final = frozenset({INDEX["image"], INDEX["document"]})
 _FRONT: Final = frozenset({"system", "tools"})
 _FIRM: Final = frozenset({"system", "developer"})
-"""Roles of messages that are never left out as old ones, like the sections of `_FRONT`."""
+"""Roles of messages that do not count as old messages."""
 _NEAR: Final = 0.25
 """Relative tolerance within which blocks explain the missing tokens."""
 _HALF: Final = 0.5
@@ -52,8 +52,7 @@ _HALF: Final = 0.5
 class Absence(Struct, frozen=True):
     """An absent block: its tree `node`, and the reason `why`.
 
-    `left` are the tokens of its replacement. `since` is the number of the call (from 1 in its thread) whose report
-    showed it.
+    `left`: tokens of its replacement. `since`: number of the call (from 1 in its thread) whose report showed it.
     """
 
     node: int
@@ -76,10 +75,10 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
 
     - `tokens`: how many, within `doubt`.
     - `came`: nodes after the prefix shared with the previous call; `answered`: those of them that are its answer.
-    - `old`: gives earlier nodes that are read, in prompt order, without those read from the cache.
+    - `old`: gives earlier nodes that are read, but not from the cache, in prompt order.
     - `thought`: tokens of thinking that are read.
     - `size`: gives a node's tokens; `left`: tokens of a cleared result's replacement.
-    - `spare`: how far the oldest blocks may fall short before one more is added.
+    - `spare`: tokens that the oldest blocks may fall short before one more is added.
     - `prefix_stays`, `prefix_broke`: the cache shows that the previous context was read again, or was not.
     - `whole`: the request itself is recorded, so that only the provider can have removed blocks.
     """
@@ -102,7 +101,7 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
 
 
 def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Blocks that are most likely absent; None if none explain the missing tokens."""
+    """The blocks that are most likely absent; None if none explain the missing tokens."""
     if missing.whole:
         return _check_thinking(tree, missing)
     blocks = None if missing.prefix_broke else _check_new_blocks(tree, missing)
@@ -112,7 +111,6 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the previous answer, all new blocks of one category, and single large blocks."""
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
@@ -149,7 +147,6 @@ def _is_header(tree: Tree, node: int) -> bool:
 
 
 def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the oldest results, images or messages (in this order), up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
@@ -165,10 +162,9 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before a person's last new one, up to the missing tokens.
+    """The oldest messages before a person's last message since the previous call, up to the missing tokens.
 
-    Messages are new if they were added since the previous call. None if no person added one, or if they do not explain
-    the missing tokens.
+    None if there is no such message, or if they do not explain the missing tokens.
     """
     last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]
@@ -181,10 +177,6 @@ def _without_front(tree: Tree, nodes: Sequence[int]) -> list[int]:
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
-    """The first of `nodes` that together are nearest to the missing tokens, and their tokens.
-
-    Each counts its size less `left`; nodes with nothing more are skipped.
-    """
     best, total, nodes_taken = 0, 0, list[int]()
     best_count = 0
     for node in nodes:
@@ -203,7 +195,7 @@ def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tup
 
 
 class Absences:
-    """Absent blocks of a context, in prompt order; one object for all calls with the same ones."""
+    """Absent blocks of a context, in prompt order."""
 
     def __init__(self, by_node: Mapping[int, Absence]) -> None:
         self.by_node = dict(sorted(by_node.items()))
@@ -232,7 +224,6 @@ class Absences:
         return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
     def without_since(self, since: int) -> Absences:
-        """Remove the absences that the report of call `since` showed."""
         return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 

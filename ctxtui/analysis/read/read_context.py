@@ -1,7 +1,7 @@
-"""Read contexts: the part of a recorded context that the model read.
+"""Read contexts: the part of a recorded context that the model read, derived from reports.
 
-It is derived from the reports up to the context's call. Unrecorded input is inferred from the first report of an epoch.
-If a report is less than the recorded blocks, the absent blocks are searched (`analysis.read.absence`).
+Unrecorded input is inferred from the first report of an epoch. If a report is less than the recorded blocks, the absent
+blocks are inferred (`analysis.read.absence`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
 _CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
-"""Makers whose models are on no server that cuts requests."""
+"""Makers whose models run on no server that cuts requests."""
 _LEAST_SLACK: Final = 0.1
 """Minimum relative error of a count in the test for a cut."""
 _SMALLEST_WINDOW: Final = 256
@@ -46,9 +46,9 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks that the provider removed from `call`'s request, according to answer and report.
+    """Blocks that the provider removed from the recorded request of `call`, according to answer and report.
 
-    `number` is the call's number in its thread. Each cleared result is replaced by a notice of `notice` tokens.
+    `number` is the call's number in its thread; `notice`: tokens of the replacement of a cleared result.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -68,7 +68,6 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
 
 
 def _cleared_results(call: Call) -> int:
-    """Number of results that the provider cleared, by its answer (facts §3)."""
     management = call.extra.get("context_management")
     listed = management.get("applied_edits") if isinstance(management, dict) else None
     edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
@@ -97,14 +96,11 @@ def _find_cut_blocks(book: Book, call: Call, sums: tuple[int, ...], read: int, n
 
 _THINKING: Final = INDEX["thinking"]
 _MIN_FRONT_SHARE: Final = 0.5
-"""If the system prompt appears to be less than this share of its former size, blocks are absent instead."""
+"""If system prompt and tools appear to be less than this share of their former size, blocks are absent instead."""
 
 
 class ReadContexts:
-    """Read contexts of a session's calls.
-
-    All methods but `advance` may be called from other threads meanwhile.
-    """
+    """Read contexts of a session's calls; other threads may call all methods but `advance` meanwhile."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -152,7 +148,7 @@ class ReadContexts:
         return line.read[index] if line is not None else None
 
     def residual_of(self, call: Call) -> tuple[int, int] | None:
-        """Like `shortfall.residual_of`; None while unknown, too."""
+        """Like `shortfall.residual_of`; None also while unknown."""
         line, index = self._line_and_index(call)
         return residual_of(line.read, index) if line is not None else None
 
@@ -164,7 +160,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) without an explanation yet."""
+        """Whether the report of `call` falls short by `rest` (below 0), and the call is not processed yet."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
@@ -174,7 +170,7 @@ class ReadContexts:
         return line is not None and index is not None and line.calls[index].usage == call.usage
 
     def absences_at(self, head: int) -> Absences:
-        """Absent blocks on the path to `head`, as of the last call whose context or answer is on it."""
+        """Absent blocks on the path to `head`, by the last call whose context or answer is on it."""
         if not self._any:
             return NO_ABSENCES
         absences = self._heads
@@ -194,7 +190,6 @@ class ReadContexts:
         return NO_ABSENCES
 
     def _map_to_head(self, call: Call, absences: Absences, head: int) -> Absences:
-        """Map absences of a call sent under edits to the agent's own context `head`."""
         if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
             return absences
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
@@ -202,7 +197,7 @@ class ReadContexts:
     def tokens(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
         """Tokens by category index that absences remove from the context `head`, as `model` counts.
 
-        Raises `IndexError` while it is not counted.
+        Raises `IndexError` while they are not counted.
         """
         book, tree = self._book, self._tree
         start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
@@ -276,10 +271,7 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded tokens: system prompt and tools, re-attached input, search results.
-
-        And `step` with its level.
-        """
+        """Unrecorded tokens (system prompt and tools, re-attached input, search results), and `step` with its level."""
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
             return None, 0, self._count_provider_additions(line, step, absences, same), step
@@ -299,7 +291,6 @@ class ReadContexts:
         return front, attached, searched, step
 
     def _count_provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
-        """Tokens that the provider added to a recorded request (see `analysis.read.searches`)."""
         call, searches = step.call, self._book.searches
         more = reported_input(call) - self._visible_tokens(call, absences)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
@@ -314,10 +305,7 @@ class ReadContexts:
         return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
-        """Infer system prompt and tools, and re-attached input, from an epoch's first report.
-
-        `more` are its tokens beyond the recorded blocks.
-        """
+        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens beyond the recorded blocks."""
         was, start = step.was, step.call.epoch.start
         front = was.front if was is not None else None
         if was is None or front is None or start is EpochStart.START:
@@ -331,10 +319,6 @@ class ReadContexts:
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible_tokens(self, call: Call, absences: Absences) -> int:
-        """Tokens of the recorded blocks that are read.
-
-        The last result is cached, as it is needed several times.
-        """
         version, last = self._book.version, self._seen
         if last is not None and last[0] is call and last[1] == version and last[2] is absences:
             return last[3]
@@ -351,14 +335,12 @@ class ReadContexts:
         return None
 
     def _map_last_absences(self, line: ReadLine, head: int) -> Absences:
-        """Absences of the last context, mapped to `head`, in which blocks were replaced."""
         before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
             return NO_ABSENCES
         return self._map_absences(before, self._tree.common(line.calls[-1].sent_head, head), head)
 
     def _map_absences(self, before: Absences, shared: int, head: int) -> Absences:
-        """Map absences to the same blocks of the context `head`, with the common prefix `shared`."""
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)

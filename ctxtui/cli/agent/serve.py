@@ -1,7 +1,4 @@
-"""`ctxtui mcp serve`: ctxtui as an MCP server, for an agent to inspect its own context.
-
-Each tool except `recall` runs a command of ctxtui and returns its output.
-"""
+"""`ctxtui mcp serve`: ctxtui as an MCP server, for an agent to inspect its own context."""
 
 from __future__ import annotations
 
@@ -81,9 +78,10 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
 
 def server_for(settings: Settings, allowed: Collection[str] = (), servers: Sequence[str] = ()) -> MCPServer:
-    """`allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with an agent.
+    """Make the server.
 
-    `servers`: MCP servers for those tasks (none: all enabled ones).
+    - `allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with an agent.
+    - `servers`: MCP servers for those tasks (none: all enabled ones).
     """
     import_extra("mcp")
     from mcp.server import MCPServer
@@ -229,10 +227,7 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
 
 
 async def _run_command(*arguments: str, seconds: float = TIMEOUT_SECONDS, both: bool = False) -> str:
-    """The output of a ctxtui command, with its notes if `both`, or its error.
-
-    On cancellation the command has a few seconds to close its recording.
-    """
+    """The output of a ctxtui command, with its notes if `both`, or its error. It is stopped after `seconds`."""
     process = await asyncio.create_subprocess_exec(
         *CTXTUI,
         *arguments,

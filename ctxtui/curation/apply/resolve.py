@@ -1,8 +1,7 @@
-"""Turns the requests of edits into the changes of an `Applied`.
+"""Turns the changes that edits request into an `Applied`.
 
-`apply.apply` collects the requests. `settle` completes the removals (`closure`), places insertions (`insertion`), and
-rejects requests that would remove a pinned block or break signed thinking. As each of these may affect the others, it
-repeats until nothing changes.
+`settle` completes removals, places insertions, and rejects requests that would remove a pinned block or break signed
+thinking. As each of these may affect the others, it repeats until nothing changes.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ JOINED = "two answers would become one, and the later one's thinking must not ch
 
 
 def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
-    """The first change that makes bound thinking after it invalid; None without one.
+    """The first position whose change would make bound thinking after it invalid, if there is any; None without one.
 
-    Whether there is later thinking is not examined. Removing thinking from the front, with all thinking before it, is
-    no such change.
+    Removing thinking together with all thinking before it is no such change.
     """
     places = [insert.position for insert in inserts]
     front = True
@@ -56,10 +54,10 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit to reject because it breaks the latest thinking; None without one.
+    """Find an edit to reject because it breaks the thinking of the latest answers; None without one.
 
-    An edit breaks thinking in two ways: it changes a block before remaining thinking, or it removes thinking before a
-    remaining block. `changed` are the positions whose edits may be rejected.
+    It changes or removes a block before remaining thinking, or removes thinking before a remaining block. `changed` are
+    the positions whose edits may be rejected.
     """
     is_followed = has_thinking = False
     for index in _last_run(context, closure, inserts):
@@ -81,9 +79,9 @@ def find_thinking_clash(
 
 
 def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """Start of the removed message between an answer with thinking and an earlier answer.
+    """Start of the removed message without which an answer with thinking would be joined to the one before.
 
-    Without it the two would be joined. Only the latest run of answers is examined; None if there is no such message.
+    None if there is none in the latest run of answers.
     """
     has_thinking = False
     between: int | None = None
@@ -100,10 +98,6 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """Yield the indexes of the latest run of answers, the last one first.
-
-    Removed messages within the run are among them.
-    """
     messages = context.messages
     index = len(messages) - 1
     while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):
@@ -130,7 +124,7 @@ Fate = Mapping[int, tuple[Block | None, Edit]]
 def make_changes(
     context: Context, fate: Fate, closure: Closure, inserts: Sequence[Insert]
 ) -> tuple[dict[int, BlockChange], tuple[Edit, ...]]:
-    """The requested changes with their consequences, and all repairs: first those that remove."""
+    """The requested changes with their consequences by position, and all repairs: first those that remove."""
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
     groups: dict[tuple[str, str], list[int]] = {}
@@ -157,7 +151,6 @@ def _cause_of(fate: Fate, inserts: Sequence[Insert], removal: Gone) -> str:
 
 
 def repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
-    """Make the edit of a repair; cached per context."""
     key = (kind, tuple(positions), str(cause), why)
     edit = context.repairs.get(key)
     if edit is None:
@@ -179,7 +172,6 @@ class RequestedFates(Struct, kw_only=True):
     """The changes that edits request, collected before they are checked against each other.
 
     - `fate`: the requested block (None: remove it) and its edit, by position.
-    - `new`: insertions; `marks`: breakpoint edits by position.
     - `pinned`: pinned positions, and those of their calls or results.
     - `without_target`, `rejected`: edits without a target here, and edits that cannot be done.
     """
@@ -198,7 +190,6 @@ class RequestedFates(Struct, kw_only=True):
         self.fate[position] = block, edit
 
     def _withdraw(self, position: int) -> Edit:
-        """Withdraw the last request for `position`. The one before it is in force again."""
         _, edit = self.fate.pop(position)
         if earlier := self._earlier.get(position):
             self.fate[position] = earlier.pop()
@@ -206,7 +197,7 @@ class RequestedFates(Struct, kw_only=True):
 
     @property
     def insertions(self) -> list[Insertion]:
-        """All but summaries whose blocks all went into a later edit (a summary of summaries)."""
+        """All but summaries whose blocks were all changed by later edits (a summary of summaries)."""
         edit_ids = {edit.id for _, edit in self.fate.values()}
         return [i for i in self.new if not i.edit.spec.replaces_blocks or i.edit.id in edit_ids]
 
@@ -214,7 +205,6 @@ class RequestedFates(Struct, kw_only=True):
         return position in self.fate and self.fate[position][0] is None
 
     def moved_block(self, position: int) -> Block | None:
-        """The block that an earlier edit moves from `position`; None if none does."""
         return next((insertion.block for insertion in self.new if insertion.origin == position), None)
 
     def cancel_move(self, position: int) -> None:
@@ -238,10 +228,7 @@ class RequestedFates(Struct, kw_only=True):
 
 
 def keep_tools(context: Context, requests: RequestedFates) -> None:
-    """Reject the removal of a tool that the request forces.
-
-    If all tools would be removed from a context with calls and results, the removal of the last one is rejected.
-    """
+    """Reject the removal of a tool that the request forces, and of the last tool if calls have results."""
     tools = context.tools
     removed_tools = [p for p in tools if requests.is_removed(p)]
     if not removed_tools:
@@ -273,10 +260,7 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Apply the `requests`.
-
-    Those that clash are rejected one by one, or all if that does not help.
-    """
+    """Apply the `requests`; those that clash are rejected one by one, or all if that does not help."""
     keep_tools(context, requests)
     while True:
         closed = _close_and_place(context, requests, rules)
@@ -313,10 +297,10 @@ class _Closed(NamedTuple):
 
 
 def _close_and_place(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
-    """Close removals and place insertions.
+    """Close removals and place insertions, until they agree.
 
-    Each depends on the other: the positions for insertions depend on what is removed, and an insertion may be the user
-    message with which the request must end.
+    Positions for insertions depend on what is removed; an insertion may be the user message with which the request must
+    end.
     """
     removed = sorted(position for position, (block, _) in requests.fate.items() if block is None)
     user_inserts: frozenset[int] = frozenset()
@@ -345,7 +329,6 @@ def _ends_with_user(insert: Insert) -> bool:
 
 
 def _reject_insertion(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
-    """Reject the edit of the insertion that causes a clash; returns whether there is one."""
     culprit = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
     if culprit is None:
         return False
@@ -355,7 +338,6 @@ def _reject_insertion(requests: RequestedFates, inserts: list[Insert], clash: Go
 
 
 def _place_insertions(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
-    """The insertions in prompt order, including those that the provider's rules require."""
     remaining = RemainingContext(context, closure.removed)
     inserts = [place(context, insertion, remaining) for insertion in new]
     if rules.starts_with_user and (insertion := _opening_message(context, closure)) is not None:
@@ -378,10 +360,6 @@ def _first_remaining(context: Context, closure: Closure) -> int:
 
 
 def _opening_message(context: Context, closure: Closure) -> Insertion | None:
-    """The message to insert at the start if the first user messages are removed.
-
-    None: not needed.
-    """
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:
@@ -399,10 +377,7 @@ def _is_compaction(context: Context, index: int) -> bool:
 
 
 def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """The last position whose edit would remove a pinned block, and why.
-
-    Earlier ones are rejected here.
-    """
+    """The cause of the last pinned block's removal, and why; None without one. Other causes are rejected here."""
     clashes: list[Gone] = []
     for position in sorted(pinned):
         removal = closure.removed.get(position)

@@ -1,7 +1,6 @@
 """Makes the next request under edits, as a cache sees it, to price them before sending.
 
-Results are the prompt (`edited_prompt`) and the tokens before each of its blocks (`edited_lengths`). Unchanged blocks
-are nodes of the tree, new ones get nodes with negative numbers.
+Unchanged blocks are nodes of the tree, new ones get nodes with negative numbers.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ Count = Callable[[Block], int]
 class EditedLengths(NamedTuple):
     """The lengths of a request under edits, in tokens.
 
-    - `upto`: for each block, a node and the tokens to add: the request has the length of the unedited one at this node,
-      plus these tokens.
-    - `total`: the length of the whole request.
+    - `upto`: for each block, a node and tokens: up to the end of the block, the request is as long as the unedited one
+      up to this node, plus these tokens.
     - `first`: the raw position from which the two requests differ; None if they are the same.
     - `shared`: tokens before that position.
     """
@@ -41,10 +39,10 @@ class EditedLengths(NamedTuple):
 def edited_prompt(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> tuple[CachedPrompt, EditedLengths]:
-    """The prompt of `base` with the edits of `after` instead of `before`, with its lengths.
+    """The prompt of `base` with the edits of `after` instead of `before`, and its lengths.
 
-    `place` gives the ends of such requests, `nodes` is the path of its blocks (empty: the raw one), `count` gives the
-    tokens of changed blocks.
+    `place` gives the ends of such requests, `count` the tokens of a block. `nodes`: the path of the blocks of `base`
+    (empty: the raw one).
     """
     lengths = edited_lengths(base, before, after, count, nodes)
     if lengths.first is None and before.marks == after.marks:
@@ -61,10 +59,7 @@ def edited_prompt(
 
 
 def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, nodes: Sequence[int]) -> CachedPrompt:
-    """Add the breakpoint edits of `applied` to `base`, a request of its sent blocks.
-
-    `nodes` are the blocks; other arguments as in `edited_prompt`.
-    """
+    """Add the breakpoint edits of `applied` to `base`, a request of its sent blocks `nodes`."""
     tree = applied.context.tree
     return (
         _make_prompt(base, place, applied.without_breakpoints, applied, [tree[n] for n in nodes])
@@ -74,7 +69,6 @@ def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, node
 
 
 def _sent_nodes(applied: Applied) -> list[Node]:
-    """The sent blocks: unchanged ones by their nodes, others as nodes with negative numbers."""
     tree = applied.context.tree
     return [
         tree[applied_item.node] if applied_item.edit is None else _new_node(-number, item)
@@ -102,7 +96,6 @@ def _make_prompt(
 def edited_lengths(
     base: CachedPrompt, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> EditedLengths:
-    """The lengths of the request that `base` becomes; the arguments are as in `edited_prompt`."""
     context, strips = after.context, base.rules.strips
     last_nodes = _last_nodes_before(before, nodes) if nodes else context.nodes
     text_before, text_after = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
@@ -163,7 +156,6 @@ def _is_read_same(item_before: AppliedItem, text_before: int, item_after: Applie
 
 
 def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
-    """The last of the `nodes` at or before each raw position (`ROOT`: none)."""
     last_nodes: list[int] = []
     last = ROOT
     for applied_item, node in zip(before.items, nodes, strict=True):
@@ -175,17 +167,13 @@ def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
 
 
 def _find_differently_read(side: Applied, text_before: int, text_after: int) -> Sequence[int]:
-    """Positions of thinking read in only one of two requests (see `last_user_text`)."""
     thinking = side.context.thinking
     first, last = sorted((text_before, text_after))
     return thinking[bisect_left(thinking, first) : bisect_left(thinking, last)]
 
 
 def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
-    """The block that the provider reads at a raw position, not thinking before `user_text`.
-
-    None: nothing.
-    """
+    """The block that the provider reads at a raw position; None: nothing, or thinking before `user_text`."""
     if position >= len(side.context):
         return None
     block = side.context.items[position].block
@@ -196,10 +184,7 @@ def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
 
 
 def last_user_text(side: Applied) -> int:
-    """The position of the last user text, or before which it is inserted; -1 without one.
-
-    Models that strip thinking drop thinking before it.
-    """
+    """The position of the last user text, or before which it is inserted; -1 without one."""
     new = max((insert.position for insert in side.inserts if any(map(is_user_content, insert.items))), default=-1)
     old = (p for p in reversed(side.context.user_texts) if block_read_at(side, p, -1) is not None)
     return max(new, next(old, -1))
@@ -210,7 +195,7 @@ def _iter_markers(
 ) -> Iterator[CacheMarker]:
     """The breakpoints of `base` and of edits in the `line` of blocks sent under `after`.
 
-    `ends` are the prefix ends at the blocks. Of several breakpoints at one position the last one counts.
+    `ends` are the prefix ends at the blocks. If several have one position, use the last one.
     """
     tree, edges = after.context.tree, after.positions
 
@@ -247,9 +232,9 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints of `base`, except those that an edit set on a removed block.
+    """The breakpoints `had` of `base`, without those that an edit set on a block that is now removed.
 
-    `had` are all of its breakpoints. A marker that the client had at such a block returns.
+    A breakpoint of the client at such a block is in force again.
     """
     markers: dict[Position, float] = {}
     for edge, life in had.items():

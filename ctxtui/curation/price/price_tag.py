@@ -1,8 +1,8 @@
 """The price of staged edits, and what they break in the cache, before anything is sent.
 
-The inspector shows it for the staged edits, and advice ranks by it. The cache simulator forecasts the next two requests
-with the edits and without, at up to three moments: now, when the cache expires (if it does), at the next miss. The
-first request pays for what must be written again, the second shows the savings of every later request.
+The cache simulator forecasts the next two requests with the edits and without, at up to three moments: now, when the
+cache expires, at the next miss. The first request pays for what must be written again, the second shows the savings of
+every later one.
 """
 
 from __future__ import annotations
@@ -43,15 +43,12 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     """The next request without the staged edits: the starting point of a price.
 
     - `simulator`, `prompt`: the state of the caches, and the request as a cache sees it.
-    - `charge`: the prices.
-    - `now`: the time (Unix seconds); in a recording that of the shown call.
+    - `now`: the time at which it is sent (Unix seconds).
     - `request_ends`: gives the ends of such requests.
     - `nodes`: its blocks if edits are applied already; empty: the raw ones.
     - `sent_blocks`: number of raw blocks sent before; None: unknown.
     - `parts_at`: the raw position from which it differs from the last sent request; None: it continues that request.
     - `continued_read`: tokens that a continuing request would read; None: as many as this one.
-
-    Derived values are cached: keep the object while these values are valid.
     """
 
     simulator: Simulator
@@ -73,7 +70,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Expiry of the readable prefix if nothing is sent (Unix seconds, to half a second).
+        """Time at which the readable prefix expires if nothing is sent (Unix seconds, to half a second).
 
         None if nothing would be read, or it does not expire.
         """
@@ -98,7 +95,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
     def plain(self, name: str, time: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
-        """The request and one like it a little later, both without edits."""
+        """Outcomes of the request at `time`, and of the same request `PAUSE_S` later, without edits."""
         outcomes = self._plain.get(name)
         if outcomes is None:
             outcomes = self._plain[name] = _predict_two(self.prompt, time, simulator)
@@ -120,7 +117,7 @@ class ApplyMoment(Struct, frozen=True, kw_only=True):
     - `at`: the time (Unix seconds); None: unknown.
     - `once`, `per_call`: additional USD once, and for every later call; negative: saved; None: price unknown.
     - `pays_back`: number of later calls after which it has paid for itself; 0: at once, None: never, or unknown.
-    - `plain`, `usage`: the usage without and with the edits.
+    - `plain`, `usage`: the first request's usage without and with the edits.
     """
 
     name: str
@@ -135,8 +132,8 @@ class ApplyMoment(Struct, frozen=True, kw_only=True):
 class Breakage(NamedTuple):
     """Cached tokens that edits make unreadable if they are applied now.
 
-    From the raw position `at` on, the next request differs from the cached one. Of the `cached` tokens that it would
-    have read, it no longer reads `tokens`.
+    The next request differs from the cached one from the raw position `at` on. Of the `cached` tokens that it would
+    have read, it does not read `tokens`.
     """
 
     at: int
@@ -151,16 +148,13 @@ class Breakage(NamedTuple):
 class PriceTag(Struct, frozen=True, kw_only=True):
     """The effect of staged edits.
 
-    - `without`, `under`: tokens of the next request without and with them, counted alike.
+    - `without`, `under`: tokens of the next request without and with them.
     - `forecast`, `forecast_under`: tokens that the provider will report for the two.
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
-    - `markers`: number of breakpoints with the edits.
-    - `breakage`: what breaks in the cache if they are applied now.
-    - `moments`: cost now, at expiry of the cache if it expires, and at the next miss.
-    - `thinking_lost`: tokens of thinking that the provider drops because of them.
-    - `quotes`: the removed literals that later blocks quote, with these blocks.
+    - `thinking_lost`: tokens of thinking that repairs remove or the provider drops because of them.
+    - `quotes`: removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
-    - `repairs`: number of blocks, with headers, that further repairs remove or change.
+    - `repairs`: number of blocks, with headers, that their repairs remove or change.
     - `refused`: as in `Applied`; `without_target`: number of such edits; `rejected`: kinds and reasons.
     """
 
@@ -202,7 +196,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost; 0 if no cost is known."""
+        """Index of the moment with the least one-time cost; 0 if no cost is known."""
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 
@@ -218,9 +212,9 @@ def price_tag(
     """Price the edits that `after` has and `before` lacks.
 
     - `question`: the request under `before`.
-    - `count`: gives the tokens of a block, counted as in `question`.
-    - `counts`: the counts of both whole requests.
-    - `literals`: those of the context; None: quotes are not computed.
+    - `count`: gives the tokens of a block, at the scale of `question`.
+    - `counts`: of the whole request under `before`, and under `after`.
+    - `literals`: of the context; None: `quotes` and `lost` are not computed.
     """
     prompt, lengths = edited_prompt(question.prompt, question.request_ends, before, after, count, question.nodes)
     moments = tuple(_price_moments(question, prompt, lengths.shared))
@@ -247,10 +241,9 @@ def price_tag(
 
 
 def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
-    """The breakage of a next request; None if it continues the last sent one.
+    """The breakage of a next request that reads `read` tokens; None if it continues the last sent one.
 
-    The request `read`s this many tokens, and differs from that of `question` from `parts_at` on (None: nowhere). Blocks
-    that were never sent break nothing.
+    It differs from the request of `question` from the raw position `parts_at` on (None: nowhere).
     """
     first_difference = min(
         (position for position in (question.parts_at, parts_at) if position is not None), default=None
@@ -272,11 +265,6 @@ def _price_moments(question: PriceQuestion, staged: CachedPrompt, shared: int) -
 def _price_moment(
     name: str, question: PriceQuestion, staged: tuple[CachedPrompt, int], time: float, simulator: Simulator
 ) -> ApplyMoment:
-    """Price applying at `time`.
-
-    `staged` is the request under the edits, and the number of leading tokens that it shares with the request without
-    them.
-    """
     first, second = question.plain(name, time, simulator)
     floor = question.floors[0 if first.read else 1]
     changed, changed_later = _predict_two(staged[0], time, simulator)
@@ -301,10 +289,7 @@ def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time
 
 
 def pays_back(once: float | None, per_call: float | None) -> int | None:
-    """Number of later calls after which `once` is paid back by `per_call` (both additional USD).
-
-    0: at once; None: never, or the price is unknown.
-    """
+    """`ApplyMoment.pays_back` for its `once` and `per_call`."""
     if once is None or per_call is None:
         return None
     if once <= 0:
@@ -313,9 +298,9 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
 
 
 def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
-    """Tokens of thinking that is lost because it is bound to a change, from `first` on.
+    """Tokens of thinking that is lost because it is bound to the context before, which changes from `first` on.
 
-    Repairs removed it, or the provider withholds it silently (OpenAI, facts §4).
+    Repairs remove it, or the provider withholds it silently (OpenAI, facts §4).
     """
     context = after.context
     lost = [p for p, change in after.changes.items() if change.why == BOUND and p not in before.changes]

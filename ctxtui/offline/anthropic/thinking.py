@@ -1,14 +1,12 @@
-"""Signs thinking, and checks the signatures of thinking in requests.
+"""Signs thinking, and checks signatures in requests.
 
-On newer models thinking is bound to its context: the signature is valid only after the same system prompt, tools and
-messages. The following does not count: cache breakpoints, the order of a block's members, the spelling of texts (string
-or list), boundaries between adjacent messages of one role, deferred tools without earlier reference, and the query of
-an address (a rotating link to the same bytes). Thinking itself is not part of that context; each block is bound to the
-thinking block before it instead. Source: facts §1, preserved thinking.
+On newer models a signature is valid only after the same system prompt, tools and messages. Ignored are cache
+breakpoints, the order of a block's own members, the spelling of texts (string or list), boundaries between adjacent
+messages of one role, deferred tools without earlier reference, and the query of a URL. Other thinking is not part of
+that context; each block is bound to the thinking block before it instead. Source: facts §1, preserved thinking.
 
-Our signatures contain the model and digests of the thinking, of the signature before it, and of the context. They can
-thus be checked with the request alone, without a state of the server. A foreign signature (from a recording of the real
-provider) cannot be checked and is trusted.
+Our signatures contain what they sign (`Signed`), so that a check needs only the request. Foreign signatures (in
+recordings of the real provider) cannot be checked and are trusted.
 """
 
 from __future__ import annotations
@@ -49,11 +47,9 @@ class Prefix:
         return bytes(self._hasher.digest())
 
     def run_digest(self) -> bytes:
-        """The digest of everything added since the assistant's current messages began."""
         return bytes((self._run if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
-        """Add a block of a message of `role`; thinking is ignored."""
         if as_dict(block).get("type") in _THINKING:
             return
         if role != self._role:
@@ -77,7 +73,6 @@ def _new_hash(data: bytes = b"") -> Any:
 
 
 def _hash_value(hasher: Any, value: Json) -> None:
-    """Hash `value`, unambiguously by type; long texts without encoding them as JSON first."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
         hasher.update(b'"%d:' % len(data))
@@ -92,18 +87,13 @@ def _hash_value(hasher: Any, value: Json) -> None:
 
 
 def blocks(content: Json) -> list[Json]:
-    """The blocks of a message's content; a string is one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return as_list(content)
 
 
 def strip_non_content(value: Json) -> Json:
-    """A block without the members that do not count as its content.
-
-    It loses its cache breakpoint, its null members and the query of a URL; a result's string becomes a list, and the
-    members are sorted. Any other value is returned as it is.
-    """
+    """Normalize a block: members that are not content are removed, the others sorted. Other values are unchanged."""
     if not isinstance(value, dict):
         return value
     stripped = {key: value[key] for key in sorted(value) if key != "cache_control" and value[key] is not None}
@@ -133,10 +123,10 @@ _MIN_FOREIGN_BYTES: Final = 24
 
 
 class Signed(Struct, frozen=True):
-    """The content of one of our signatures, with digests.
+    """The content of one of our signatures: the model, and digests.
 
     - `text`: of the thinking.
-    - `before`: of the signature of the thinking before it; zeros without any.
+    - `before`: of the signature before it; zeros without one.
     - `local`: of what precedes it in its run of assistant messages.
     - `prefix`: of everything that precedes it.
     """
@@ -151,8 +141,8 @@ class Signed(Struct, frozen=True):
 def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
     """Sign the thinking `text` of `model` after `prefix`.
 
-    `before` is the signature of the thinking before it; "" for none. The signature is padded to about `length`
-    characters, as that of a provider contains the thinking itself.
+    `before` is the signature of the thinking before it ("": none). A signature shorter than `length` characters is
+    padded to about that, as the provider's contain the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
     body = _text_digest(text) + chain + prefix.run_digest() + prefix.digest() + model.encode()
@@ -161,10 +151,7 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
 
 
 def _decode_signature(signature: Json) -> Signed | None:
-    """Decode `signature`; None if it is not ours.
-
-    Raises `ValueError` if it is ours but was changed, or if no provider could have made it (too short, or no base64).
-    """
+    """Decode `signature`; None if it is not ours. Raises `ValueError` if it was changed or cannot be a signature."""
     raw = base64.b64decode(signature, validate=True) if isinstance(signature, str) else b""
     if not raw.startswith(_MARK):
         if len(raw) < _MIN_FOREIGN_BYTES:
@@ -188,7 +175,7 @@ def _compute_seal(body: bytes) -> bytes:
 class AnswerSigner:
     """Signs the thinking in the answer to `body`.
 
-    `last_signature` is that of the last thinking that the model read ("" for none).
+    `last_signature`: that of the last thinking that the model read ("": none).
     """
 
     def __init__(self, body: Body, last_signature: str) -> None:
@@ -200,7 +187,6 @@ class AnswerSigner:
                 self._prefix.add(str(message.get("role")), block)
 
     def sign(self, text: str) -> str:
-        """Sign the thinking `text`, which follows the blocks added so far."""
         length = _signature_length(self._model, text)
         self._last_signature = issue(self._model, text, self._last_signature, self._prefix, length)
         return self._last_signature
@@ -210,10 +196,7 @@ class AnswerSigner:
 
 
 def _signature_length(model: str, text: str) -> int:
-    """Length at which a signature has as many tokens as its thinking.
-
-    If the text is omitted, the signature replaces it.
-    """
+    """Characters at which a signature has as many tokens as its thinking; 0 for models that do not hide thinking."""
     facts = card(model)
     if not facts.factors.hidden:
         return 0
@@ -238,8 +221,8 @@ class CheckedThinking(Struct):
     """The result of checking the thinking of a request.
 
     - `transformations`: the report ``input_transformations``.
-    - `dropped`: blocks that the model does not read, as (message, block).
-    - `last_signature`: that of the last block that the model reads.
+    - `dropped`: indexes (message, block) of thinking that the model does not read.
+    - `last_signature`: of the last thinking that the model reads ("": none).
     """
 
     refusals: list[Refusal] = field(default_factory=list)
@@ -252,11 +235,12 @@ def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> Checked
     """Check the thinking in `body` against its signatures.
 
     - Our signatures must match the text unless it is omitted, or the request is refused.
-    - On models that bind thinking they must also match the context and the thinking before, unless a compaction
-      precedes; a mismatch is refused, or the block dropped if the request says so (`CONTROLS`).
-    - On other models, those of the latest assistant messages must match what precedes in these messages.
+    - On models that bind thinking they must also match the context and the thinking before it. A mismatch is refused,
+      or the block dropped if the request says so (`CONTROLS`).
+    - On other models, and after a compaction, those of the latest run of assistant messages must match what precedes
+      them in this run.
     - Thinking of a newer model is dropped. A foreign signature passes if it is plausible.
-    - For models that strip thinking of earlier turns, that thinking is dropped unchecked.
+    - On models that strip thinking of earlier turns, that thinking is dropped unchecked.
     """
     behaviour = as_dict(as_dict(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
@@ -289,7 +273,7 @@ class _ThinkingCheck:
         self._is_unbound = False
 
     def skip_block(self, block: Body) -> None:
-        """After a compaction, thinking is bound to a context that is gone."""
+        # After a compaction, thinking is bound to a context that is gone.
         self._is_dropping = False
         self._is_unbound = self._is_unbound or block.get("type") == "compaction"
 
@@ -343,7 +327,6 @@ class _ThinkingCheck:
 
 
 def _latest_assistant_index(messages: Sequence[Body]) -> int:
-    """The first message of the last run of assistant messages."""
     index = len(messages)
     while index and messages[index - 1].get("role") != "assistant":
         index -= 1
@@ -353,6 +336,6 @@ def _latest_assistant_index(messages: Sequence[Body]) -> int:
 
 
 def is_user_text(message: Body) -> bool:
-    """Whether a user's message holds something other than results of tools."""
+    """Whether it is a user's message with content other than tool results."""
     kinds = {str(as_dict(block).get("type")) for block in blocks(message.get("content"))}
     return message.get("role") == "user" and bool(kinds - {"tool_result"})

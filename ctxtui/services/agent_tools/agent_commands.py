@@ -1,4 +1,4 @@
-"""The agent's command tool: plans a command, runs it confined if possible, keeps long output."""
+"""The agent's command tool: plan a command, run it confined if possible, keep long output."""
 
 from __future__ import annotations
 

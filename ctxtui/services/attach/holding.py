@@ -51,15 +51,15 @@ NEXT_REASON: Final = "you asked for the next request"
 RELEASE_MARGIN_S: Final = 15.0
 """Seconds before its client gives up at which a request is released, or its first ping sent."""
 DEFAULT_HOLD_S: Final = 120.0
-"""Maximum seconds to hold a request whose client does not send its time-out (with pings: `STREAM_HOLD_S`)."""
+"""Seconds to hold a request without pings if its client does not send its time-out."""
 STREAM_HOLD_S: Final = 600.0
-"""Minimum of the seconds that a request can be held if pings keep its client waiting; an extension adds as many."""
+"""Minimum seconds to hold a request if pings keep its client waiting; an extension adds as many."""
 PING_INTERVAL_S: Final = 10.0
 SEALED_REASON: Final = "{} compacts its history; only the provider can read the summary"
 UNHELD_REASON: Final = "{} compacts its history; over a WebSocket its answer cannot be held"
 ANSWER_REASON: Final = "{} compacts its history: this is the summary"
 RETRY_S: Final = 30.0
-"""A refused compaction that its client sends again within so many seconds is refused at once (Codex: five times)."""
+"""A refused compaction that its client sends again within so many seconds is refused at once."""
 REFUSED_COMPACTION_TEXT: Final = "the compaction was refused by the user of ctxtui; the history stays"
 
 
@@ -72,9 +72,9 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class HeldRequest:
-    """A held request, released by itself at `until` (Unix seconds).
+    """A held request, or the held answer to a compaction; held from `since` to `until` (Unix seconds) at most.
 
-    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (no JSON list).
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (not for a JSON list).
     """
 
     x: str
@@ -93,12 +93,12 @@ class HeldRequest:
     pings_from: float | None = None
     """Time of the first ping to its client (Unix seconds); None if it gets no pings."""
     pinged: bool = False
-    """Whether a ping was sent, which begins the answer."""
+    """Whether a ping was sent: the answer has begun."""
     client: str = ""
     summary: str | None = None
-    """The client's summary, if the answer to its compaction is held; None if the request is held."""
+    """The client's summary, if the answer to a compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
-    """Texts of the pinned blocks; those that a summary lacks are added to it."""
+    """Texts of pinned blocks; those that the summary lacks are added to it."""
 
     def json(self, now: float) -> dict[str, Json]:
         forecast = self.forecast
@@ -124,8 +124,8 @@ class HeldRequest:
 class HoldGate:
     """Holds requests by `rules`, then sends them under the edits of `edits`.
 
-    - `tell`: receives an event for each held request.
-    - `recorded_names`: returns the names of the written files; `troubles`: the problems of recording so far.
+    - `tell`: receives an event when a request is held.
+    - `recorded_names`: returns the names of the recordings; `troubles`: the problems of recording so far.
     - `preparer`: makes forecasts, applies waiting edits, runs policies.
     - `held`: held requests by the id of their exchange; `next`: sessions whose next request is held.
     """
@@ -150,7 +150,6 @@ class HoldGate:
         self._initial_rules = self.rules
 
     def wants(self, head: Head) -> bool:
-        """Whether the whole request is needed before it leaves."""
         if self.rules or self.next or (self.preparer is not None and self.preparer.policies):
             return True
         return self.edits.wants(head)
@@ -199,7 +198,6 @@ class HoldGate:
     def _with_held_summary(
         self, verdict: RequestVerdict, held: HeldRequest, compaction: CompactionRequest, waiting: WaitingRequest
     ) -> RequestVerdict:
-        """Add to the verdict on a request to compact that its answer is held too, if it can be read."""
         if verdict.report.get("released") == REFUSE:
             self._remember_refusal(held)
         if compaction.sealed or not waiting.can_hold_answer:
@@ -209,7 +207,8 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        It passes if it has no text, or if the rule was turned off meanwhile.
+        It passes at once if it has no text, or if the rule was turned off meanwhile. Pinned texts that it lacks are
+        added, unless it is refused.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
@@ -246,10 +245,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on because of `why`.
-
-        If that is "", only its answer may be held.
-        """
+        """The request, held because of `why` ("": only its answer may be held)."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -270,7 +266,6 @@ class HoldGate:
         )
 
     async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
-        """Prepare the request if a rule, a policy or a waiting edit needs it."""
         preparer = self.preparer
         if preparer is None:
             return PreparedRequest()
@@ -294,15 +289,11 @@ class HoldGate:
         self._refused_compactions[held.session, held.thread] = len(conversation_of(held.body)), self.clock()
 
     def _was_refused(self, session: str, thread: str, body: dict[str, Json]) -> bool:
-        """Whether a request to compact repeats one that the user has just refused.
-
-        It may differ: Claude Code 2.1.332 tries again without thinking, with other tools and system messages.
-        """
+        # Only messages are compared: Claude Code 2.1.332 tries again without thinking, with other tools and system.
         messages, at = self._refused_compactions.get((session, thread), (0, 0.0))
         return self.clock() - at < RETRY_S and len(conversation_of(body)) == messages
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
-        """Wait for the decision or the end of the time, with pings from `pings_from` on."""
         self.held[held.x] = held
         self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
         next_ping = held.pings_from
@@ -320,10 +311,10 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on the held request with this id ("": the only one) by one of `HOWS`.
+        """Decide on the held request with this id ("": the only one) by one of `HOWS`; returns its id.
 
-        Return its id. `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this
-        decision is not possible for this request.
+        `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this request does
+        not allow the decision.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -347,7 +338,7 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request; return its id. Raises what `release` raises."""
+        """Extend the time of a held request by `STREAM_HOLD_S`; returns its id. Raises what `release` raises."""
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
@@ -357,16 +348,16 @@ class HoldGate:
         return held.x
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a control request, whose member ``do`` says what to do.
+        """Answer a control request, whose member ``do`` is one of these:
 
-        - One of `HOWS`, or `MORE`: decide on the held request ``id``, or extend its time. ``text`` is the user's answer
-          for `ANSWER`. The result has the request's ``id``.
-        - ``on``: hold by the new ``rules`` (none: each request). ``off``: hold by the rules of the start again, except
-          "each request". With a ``file``, only the run that writes it does so.
+        - one of `HOWS`, or `MORE`: decide on the held request ``id``, or extend its time. ``text`` is the user's answer
+          for `ANSWER`. Returns the request's ``id``.
+        - ``on``: hold by the new ``rules`` (none: each request). ``off``: hold by the initial rules, except "each
+          request". With a ``file``, only the run that writes it obeys.
         - ``next``, ``not next``: hold the next request of the ``session``, or not.
-        - ``list``: nothing.
 
-        All but the decisions return the status of the run. Raises what `release` and `rules_from_options` raise.
+        Any other, and the last two lines, return the status of the run. Raises what `release` and `rules_from_options`
+        raise.
         """
         do = request.get("do")
         if do in HOWS:
@@ -416,10 +407,7 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings.
-
-    They are the client's time-out less a margin, or a default.
-    """
+    """Seconds that a request can be held without pings: the client's time-out less a margin, or a default."""
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
@@ -433,7 +421,6 @@ _PINS_HEADING: Final = "The user pinned these parts of the conversation. They st
 
 
 def _pinned_texts(dialect: str, request: dict[str, Json], digests: Sequence[str]) -> tuple[str, ...]:
-    """The texts of the blocks with these digests that are in a client's request to compact."""
     if not digests or dialect not in DIALECTS:
         return ()
     try:
@@ -451,6 +438,5 @@ def _missing_pins(summary: str, pins: Iterable[str]) -> list[str]:
 
 
 def _add_pins(summary: str, pins: Sequence[str]) -> str:
-    """The summary with the pinned texts that it lacks."""
     missing = _missing_pins(summary, pins)
     return "\n\n".join([summary.rstrip(), _PINS_HEADING, *missing]) if missing else summary

@@ -1,4 +1,4 @@
-"""What ctxtui sends in a provider's place: the user's answer, refusals, pings, errors in a stream."""
+"""Answers that ctxtui sends in a provider's place: the user's, refusals, errors in a stream."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine and of files named by variables.
+    """The certificates (PEM) of this machine, and of the files that these environment `variables` name.
 
-    The variables are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
+    Those of `COMMON_CERTIFICATE_VARIABLES` are always included.
     """
     named = _named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES))
     return b"\n".join(filter(None, (*named, _system_certificates())))
@@ -72,7 +72,6 @@ def _system_certificates() -> bytes:
 
 
 def write_certificates(certificates: bytes) -> Path:
-    """Write the certificates to a temporary file that only its owner can read; it holds no key."""
     number, name = tempfile.mkstemp(prefix="ctxtui-trusted-", suffix=".pem")
     with os.fdopen(number, "wb") as file:
         file.write(certificates)
@@ -82,7 +81,7 @@ def write_certificates(certificates: bytes) -> Path:
 class Routing(Protocol):
     """A way to route the program's requests through ctxtui.
 
-    `urls` are the base URLs that the program gets; `troubles` say why requests did not pass.
+    `urls`: base URLs for the program, by provider; `troubles`: reasons why requests did not pass.
     """
 
     urls: Mapping[str, str]
@@ -92,23 +91,19 @@ class Routing(Protocol):
         pass
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Start serving; return how to start the program with these arguments."""
+        """Start serving; returns how to start the program with these arguments."""
 
     async def close(self) -> None:
         pass
 
 
 class EventSink(NamedTuple):
-    """The receiver of exchange events, the names of exchanges, and the time in Unix seconds."""
-
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     clock: Callable[[], float]
 
 
 class BaseUrlRouting:
-    """Routes by base URL, with one relay for each provider."""
-
     troubles: Sequence[str] = ()
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
@@ -131,10 +126,7 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes the program through a forward proxy for the providers' hosts.
-
-    Only this program trusts its certificates.
-    """
+    """Routes the program through a forward proxy for the providers' hosts, with certificates for this run."""
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.
@@ -180,15 +172,13 @@ SIGNAL_EXIT_BASE: Final = 128
 class RelayedProgram:
     """A program, and the relay that runs around it.
 
-    - `named_upstreams`: base URLs that the user gave for providers.
-    - `folder`: receives the recordings; `database`: has the edits.
-    - `policies`, `policy_settings`: policies and profile files for every thread, and their settings.
+    - `named_upstreams`: base URLs that the user gave, by provider.
+    - `folder`: for the recordings; `database`: has the edits.
     - `keep_warm_usd`: limits the requests that keep caches warm (see `KeepWarm`); 0: none are sent.
-    - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
-    - `answers`: recorded answers, for a program that forks from a recorded session.
+    - `forward`: the program is routed by a proxy instead of base URLs.
     - `say`: prints why the program could not be started.
 
-    Raises `BadConfig` if the program cannot be routed, or `named_upstreams` has a provider that it does not use.
+    Raises `BadConfig` if the program cannot be routed, or does not use a provider of `named_upstreams`.
     """
 
     command: Sequence[str]
@@ -237,7 +227,6 @@ class RelayedProgram:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of the run: recording, preparing and routing requests, writing settings back."""
         preparer = self.gate.preparer
         return [
             *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),
@@ -248,7 +237,6 @@ class RelayedProgram:
 
     @property
     def silence_advice(self) -> str:
-        """Advice if the program ran without a problem and nothing was recorded; "" otherwise."""
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
@@ -263,16 +251,13 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses, with the addresses of `named_upstreams`.
-
-        Raises `BadConfig`.
-        """
+        """The providers that the program uses, with the addresses of `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         paths = self.program.paths(self.env)
         return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]
 
     async def serve(self) -> Started:
-        """Start serving; return how to start the program. Raises `BadConfig`."""
+        """Start serving; returns how to start the program. Raises `BadConfig`."""
         upstreams = self.upstreams()
         if self.forward:
             upstreams += [Upstream(urlsplit(url).hostname or url, url) for url in self.program.also]
@@ -340,7 +325,7 @@ class RelayedProgram:
         await asyncio.to_thread(self.recorder.close)
 
     async def run_to_end(self) -> int:
-        """Run the program to its end and return its exit code. Raises `BadConfig`."""
+        """Run the program to its end; returns its exit code. Raises `BadConfig`."""
         started = await self.serve()
         try:
             # Before the program starts: signals may arrive at once.
@@ -381,8 +366,6 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
-    """Forwards SIGTERM and SIGHUP to the program, those before its start once it has started."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0
         self._early: list[signal.Signals] = []
@@ -406,9 +389,9 @@ class _SignalForwarder:
 
 
 def _wait_for_exit(pid: int) -> int:
-    """Wait for `pid` and return its exit code, below zero for a signal.
+    """Wait for `pid`; returns its exit code, below zero for a signal.
 
-    If the program is stopped at a terminal, ctxtui stops, too, because the shell waits for ctxtui.
+    If the program is stopped at a terminal, ctxtui stops too, because the shell waits for ctxtui.
     """
     flags = os.WUNTRACED if os.isatty(0) else 0
     while True:

@@ -179,7 +179,7 @@ class ContextFiles:
         return select(files, task, self.available_tokens(used) or project.tokens, limits, self.meter.text)
 
     def memory_paths(self, paths: Iterable[str]) -> set[str]:
-        """Those of `paths` (from the chat's folder) that are memory or instructions for agents."""
+        """The `paths` (from the chat's folder) that are memory or instructions for agents."""
         root, folder = self._cwd.resolve(), self._folder
         memory = folder.relative_to(root) if folder is not None and root in folder.parents else None
         from_top, instructions = root.relative_to(find_top(root)), self._read_instructions()

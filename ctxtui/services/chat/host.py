@@ -66,8 +66,8 @@ from ctxtui.wire.speech import Attachment
 class Host:
     """Hosts one chat.
 
-    Call `open` in a worker thread, then `begin` in the event loop; then `feed` it with user events. The receiver of
-    its news (`tell`) applies their events to `session`.
+    Call `open` in a worker thread, then `begin` in the event loop, then `feed`. The receiver of news (`tell`) must
+    apply their events to `session`.
     """
 
     def __init__(self, choice: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
@@ -83,7 +83,7 @@ class Host:
         self.overlay: Callable[[], ThreadEdits | None] = lambda: None
         """Returns the edits that apply to requests."""
         self.profile: Callable[[int], Profile | None] | None = None
-        """Returns the policies for requests to a model with this window (tokens, 0: unknown); overrides the setting."""
+        """Returns the policies for a model with this window (tokens, 0: unknown); overrides the setting."""
         self.tools: AgentTools | None = None
         self.on_released: Callable[[], object] = lambda: None
         """Called after waiting edits were applied."""
@@ -93,13 +93,13 @@ class Host:
         """This process as the host of the stored session that continues."""
         self._record: ChatRecorder | None = None
         self._queue: tuple[str, ...] = ()
-        """Messages that wait for the next request, as recorded."""
+        """Waiting messages as last recorded."""
         self.client: SdkClient | None = None
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
         self._epoch = Epoch()
         self._learned_model: ChatModel | None = None
-        """The model with the window learned from its refusal, for the next turn."""
+        """The model with the window learned from a refusal, for the next turn."""
         self._close_offline: Callable[[], Awaitable[None]] | None = None
         self.files = ContextFiles(config, cwd)
         self.own = CustomParts()
@@ -108,7 +108,7 @@ class Host:
     # Opening
 
     def open(self) -> Session:
-        """Return the session to show: the one that continues, or a new one.
+        """The session to show: the stored one that continues, or a new one.
 
         Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session. Then
         this process does not host it.
@@ -139,7 +139,10 @@ class Host:
         self._process = claim_session(database(self.config.settings.data_dir), id_)
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
-        """Choose the model, build the conversation, start recording. Raises `CtxtuiError`."""
+        """Choose the model and start recording; `trouble` is called when that fails, or works again.
+
+        Raises `CtxtuiError`.
+        """
         self.tell, self.price = tell, price
         external = ExternalContent(self._external_content, lambda: self.overlay())
         memory_tools = self.files.tools
@@ -173,7 +176,6 @@ class Host:
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
 
     async def connect_to(self, chat_model: ChatModel) -> None:
-        """Connect to `chat_model`; the embedded provider is started."""
         if chat_model.is_offline:
             chat_model, self._close_offline = await start_offline(chat_model)
         self.client = SdkClient(chat_model.endpoint, self.clock)
@@ -194,10 +196,6 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the chat's model.
-
-        A chat that continues keeps its own if it is available and no other is chosen.
-        """
         choice, continuation, settings = self.choice, self._continuation, self.config.settings
         provider = settings.provider.partition("-")[0]
         if (
@@ -274,19 +272,18 @@ class Host:
         return self.tools.names if self.tools is not None else ()
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
-        """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
         conversation.editor = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:
-        """Continue in `conversation`, another context of this session; `note` is recorded."""
+        """Continue in `conversation`, another context of this session; record `note`."""
         if self.runner is not None:
             self.runner.conversation = self.with_edits(conversation)
             self._handle_moment(progress.Notice(TOOLS_CHANGED, note))
             self.tell(ChatNews(None, (TipMoved(MAIN, conversation.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
-        """Offer the tools of an MCP server from the next request on, or no longer; return a message.
+        """Offer the tools of an MCP server from the next request on, or no longer; returns a message.
 
         The server is started if need be; a project's server is allowed from now on. Raises `ServerFailed`, `NotFound`,
         and `CtxtuiError` while a turn runs.
@@ -307,9 +304,9 @@ class Host:
         return message
 
     def draft_next(self) -> Draft | None:
-        """Draft the next request under the applied edits, without policies.
+        """Draft the next request under the applied edits, without policies; None before the chat has begun.
 
-        None before the chat has begun. Raises the errors of drafting.
+        Raises what `Conversation.draft` raises.
         """
         runner = self.runner
         return self.with_edits(copy(runner.conversation), acts=False).draft() if runner is not None else None
@@ -322,7 +319,6 @@ class Host:
         return self.with_edits(with_tools(runner.conversation, tools.definitions_with(servers)), acts=False).draft()
 
     def say(self, text: str) -> None:
-        """Show the user a line, which is not recorded."""
         self.tell(ChatNews(progress.Notice(TOOL_MESSAGE, text)))
 
     # A turn
@@ -367,7 +363,6 @@ class Host:
         self.tell(ChatNews(None, (Described(window=chat_model.window),)))
 
     def keep_draft(self, text: str) -> None:
-        """Record the text of the prompt."""
         if self._record is not None:
             self._record.store_slot("draft", text)
 
@@ -391,7 +386,6 @@ class Host:
         self.tell(ChatNews(moment, tuple(noted)))
 
     async def _before_request(self) -> None:
-        """Apply waiting edits whose condition is met to the coming request."""
         overlay, chat_model = self.overlay(), self.chat_model
         if overlay is None or chat_model is None or not overlay.waiting:
             return
@@ -410,7 +404,6 @@ class Host:
             self._handle_moment(progress.Notice("edits", message))
 
     async def _read_attachments(self, text: str) -> Sequence[Attachment]:
-        """Read the files for the user's message `text`, and set the memory."""
         assert self.runner is not None
         head = self.runner.conversation.head
         read_files = asyncio.to_thread(self.files.content_for, text, self.session, head)
@@ -437,7 +430,7 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn, the connection and the record; return True if everything was recorded."""
+        """End the turn, the connection and the record; returns whether everything was recorded."""
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

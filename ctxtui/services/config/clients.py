@@ -1,7 +1,6 @@
-"""The clients whose sessions can be found on this machine.
+"""The clients whose sessions can be found on this machine: folders, environment variables, processes.
 
-A new client is one record of `CLIENTS`: its folders, environment variables and processes. Each follows the client's own
-source or documentation (looked up in November 2026, in the versions of facts §13).
+Source: the clients' own source or documentation (November 2026).
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ Env = Mapping[str, str]
 class RecordingPlace(Struct, frozen=True):
     """A folder of recordings: files below `root` that match `pattern`.
 
-    - `pattern`: its segments are shell patterns; ``**`` matches up to four folders. The folder at the first wildcard is
-      the project's if the client has folders by project (`KnownClient.by_project`).
-    - `excluded`: patterns of names to skip: parts of other sessions, indexes.
-    - `database`: the file holds many sessions.
+    - `pattern`: shell patterns; ``**`` matches up to four folders. The folder at the first wildcard is the project's if
+      `KnownClient.by_project`.
     """
 
     root: Path
@@ -38,7 +35,6 @@ class RecordingPlace(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """`root` and the pattern's folders before a wildcard."""
         folders = self.pattern.split("/")[:-1]
         plain = takewhile(lambda name: "*" not in name, folders)
         return self.root.joinpath(*plain)
@@ -53,23 +49,21 @@ def _is_itself(recording: Path) -> Path:
 
 
 class KnownClient(Struct, frozen=True, kw_only=True):
-    """A program whose recordings are found (the last: ctxtui's relays).
+    """A program whose recordings are found.
 
     - `name`: its key in the configuration; `source`: the name of its format (`transcripts/registry`).
-    - `places`: returns the folders of its recordings, given the environment; `variables`: the environment variables
-      that move them (not those of old versions).
-    - `copies`: a session may be in two places; then the first one counts.
-    - `beside`: returns the paths, which may not exist, of its recordings in a project's folder.
-    - `named_for`: tests whether the name of a project's folder is that of a directory.
-    - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
-    - `named_in`: returns the file that names the directory of a recording.
-    - `directory_file`: a file in the project's folder that names the directory; "": the recording names it.
+    - `places`: gives the folders of its recordings; `variables`: the environment variables that move them.
+    - `copies`: a session may be in several places; then the first one counts.
+    - `beside`: gives the paths, which may not exist, of its recordings in a project's directory.
+    - `named_for`: whether the name of a project's folder is made from a directory's.
+    - `worktree_of`: whether that folder belongs to a worktree that the client made inside the directory.
+    - `named_in`: gives the file that names the directory of a recording.
+    - `directory_file`: a file in the project's folder that names the directory; "": there is none.
     - `parent_member`: a recording whose head has this JSON member with a text is a part of another session.
-    - `projects`: a file whose table ``projects`` has directories as keys.
+    - `projects`: gives a file whose table ``projects`` has directories as keys.
     - `plain`: every text is an uncompressed JSON string, so that a search can skip files by their bytes.
     - `whole_since`: the first version whose recordings hold whole requests.
     - `whole_by`: earlier versions write them elsewhere if this variable is ``file:DIR``.
-    - `commands`, `packages`: identify its process.
     """
 
     name: str
@@ -92,7 +86,6 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
     @property
     def by_project(self) -> bool:
-        """Whether its recordings are in a folder for each project."""
         return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
@@ -105,12 +98,10 @@ def _named_folder(env: Env, variable: str) -> Path | None:
 
 
 def _env_folder(env: Env, variable: str, *default: str) -> Path:
-    """The folder named by the environment `variable`, or `default` in the home folder."""
     return _named_folder(env, variable) or user_home(env).joinpath(*default)
 
 
 def _app_config_folder(env: Env, app: str) -> Path:
-    """The configuration folder of `app`, as click and platformdirs choose it."""
     if sys.platform == "darwin":
         return user_home(env) / "Library" / "Application Support" / app
     return _env_folder(env, "XDG_CONFIG_HOME", ".config") / app
@@ -216,7 +207,6 @@ _AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: 
 
 
 def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
-    """Possible paths of a project's chat history and request log."""
     # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"
@@ -324,7 +314,7 @@ def find_client(source: str) -> KnownClient | None:
 
 
 def requests_variable(source: str, version: str) -> str:
-    """The variable that makes this version of a client record whole requests.
+    """The variable that makes this version of a client write whole requests to files.
 
     "" if its recordings have them anyway, if there is no such variable, or if the version is unknown.
     """
@@ -339,7 +329,7 @@ def enabled_clients(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
 
 
 def search_places(clients: Mapping[str, bool]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each client's source with the folders that are searched, or why none is."""
+    """Each client's source with the folders that are searched, or a reason why none is."""
     for client in CLIENTS:
         folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ))
         if not clients.get(client.name, True):

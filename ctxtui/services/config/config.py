@@ -1,7 +1,4 @@
-"""Loads the configuration: flag > environment > project file > user file > default.
-
-Each value keeps its origin, so that errors and `ctxtui doctor` can name it.
-"""
+"""Loads the configuration: flag > environment > project file > user file > default."""
 
 from __future__ import annotations
 
@@ -22,14 +19,14 @@ PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
 """Begins the environment variables that set a setting: ``CTXTUI_THEME``."""
 EXPORTED: Final = ("raw_api_bodies",)
-"""Settings that child processes and deep modules read from the environment."""
+"""Settings that child processes read from the environment."""
 
 
 class Origin(Struct, frozen=True):
     """The origin of a setting's value.
 
-    - `kind`: ``flag``, ``env``, ``project``, ``user`` or ``default``.
-    - `place`: the flag, the variable or ``file:line``; "" for a default.
+    `kind`: ``flag``, ``env``, ``project``, ``user`` or ``default``; `place`: the flag, the variable, ``file:line``, or
+    "" for a default.
     """
 
     kind: str
@@ -42,25 +39,19 @@ class IgnoredFile(NamedTuple):
 
 
 class Config(Struct, frozen=True):
-    """The settings in force, and by name the origins of those that are no default.
-
-    A table's entry is ``windows.m``.
-    """
+    """The settings in force, and by name the origins of those that are no default (of a table: ``windows.m``)."""
 
     settings: Settings
     origins: Mapping[str, Origin]
     ignored: tuple[IgnoredFile, ...] = ()
-    """Project files that were ignored."""
+    """Ignored project files."""
 
     def from_project(self, name: str) -> bool:
         """Whether a setting or a table's entry (``table.entry``) is from a project's file."""
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """Yield (name, value, origin) of every setting.
-
-        Tables are yielded entry by entry, an empty one as a whole.
-        """
+        """Yield (name, value, origin) of every setting; of tables entry by entry, unless they are empty."""
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:
@@ -70,16 +61,14 @@ class Config(Struct, frozen=True):
 
 
 class _Layers:
-    """Values of several sources; later ones override earlier ones."""
-
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
 
     def set(self, name: str, value: Any, origin: Origin) -> None:
-        """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`.
+        """Set `value`, overriding the present one (a table entry by entry). Raises `BadConfig`.
 
-        A project's limit (`tighter`) can only tighten the present one.
+        A project can only tighten a setting with `tighter`.
         """
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":
@@ -115,9 +104,9 @@ def load(
 ) -> Config:
     """Load the configuration in force.
 
-    `flags` are ``KEY=VALUE`` texts, `env` the environment. The search for a project's ``ctxtui.toml`` starts at `cwd`
-    and walks up. `user` is the user's file (None: the usual one; ``CTXTUI_CONFIG`` in `env` overrides it and must
-    exist). Raises `BadConfig` for an unknown key of a file or a flag, or an invalid value.
+    `flags` are ``KEY=VALUE`` texts. A project's ``ctxtui.toml`` is searched from `cwd` upwards. `user` is the user's
+    file (None: the usual one; ``CTXTUI_CONFIG`` overrides it and must exist). Raises `BadConfig` for an unknown key of
+    a file or a flag, or an invalid value.
     """
     env = os.environ if env is None else env
     layers = _Layers()
@@ -151,7 +140,6 @@ def load(
 
 
 def export_flags(config: Config) -> None:
-    """Export the `EXPORTED` settings that flags set to the environment."""
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
@@ -169,10 +157,9 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above.
+    """Find the nearest file of this name in `cwd` or above, up to the repository's or the user's home folder.
 
-    The search ends at the repository's or the user's home folder. Files that are not the user's own are ignored and
-    returned too: other users must not control this one's chats.
+    Files that other users could have written are ignored, and returned too.
     """
     ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):
@@ -235,10 +222,6 @@ def _check_key(key: str, place: str) -> str:
 
 
 def _parse_value(name: str, text: str, place: str) -> Any:
-    """Parse `text` as TOML's inline table if the setting is a table.
-
-    Other texts are returned unchanged.
-    """
     if name not in FIELDS or not FIELDS[name].metadata["table"]:
         return text
     import tomllib
@@ -270,7 +253,6 @@ def settings_schema() -> dict[str, Any]:
 
 
 def describe_settings() -> str:
-    """The text of ``ctxtui help settings``."""
     blank = Settings()
     rows = [(name, describe_default(getattr(blank, name)), f.metadata["meaning"]) for name, f in FIELDS.items()]
     wide = max(len(name) for name, _, _ in rows)

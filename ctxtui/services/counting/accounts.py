@@ -114,7 +114,7 @@ class Account(Struct, frozen=True):
         return rows_by_tool(threads, costs, self.book.names, only), rows_by_category(threads, costs, only)
 
     def max_usd(self) -> float | None:
-        """Maximum possible cost of the session in USD; None if it is unbounded."""
+        """Maximum possible cost of the session in USD; None if that of one of its calls is unknown."""
         searches = Searches(self.session)
         maximums = [
             max_usd(
@@ -129,7 +129,11 @@ class Account(Struct, frozen=True):
         return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
     def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
-        """None if the call's report is complete, or part of its request is not recorded."""
+        """Maximum input tokens of a call whose report is incomplete, by its blocks.
+
+        None if the report is complete, if the request is not recorded whole (or the provider adds to it), or if a block
+        is not counted.
+        """
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):
@@ -156,7 +160,7 @@ def priced_account(session: Session, book: Book, settings: Settings) -> Account:
 
 
 def calls_with_context(session: Session) -> list[Call]:
-    """The calls whose contexts are recorded, not only their figures; all calls if there are none."""
+    """The calls whose contexts are recorded; all calls if there are none."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 

@@ -1,7 +1,6 @@
-"""Writes a context in an export form, and into files.
+"""Writes a context as a request body, a shell command, ctxtui's format or a session to resume.
 
-Among the forms are a request body, a shell command, ctxtui's own format and a session to resume. In all functions
-`source` is the recording's file (None: a stream, or a session that is only in the database).
+In all functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
 
 from __future__ import annotations
@@ -53,11 +52,10 @@ EXPORT_FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 
 
 def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenContext:
-    """Export `session` in ctxtui's own format, or the `chosen` call's context as a body.
+    """Export `session` in ctxtui's own format, or the `chosen` call's context as a body or curl command.
 
-    With ``curl`` it is a command that sends the body in the call's own dialect. If the recording holds the request
-    itself in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for any other form, also
-    for those in `RESUMED`.
+    If the request is recorded in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for any
+    other form, also for those in `RESUMED`.
     """
     if form not in (OWN, *BODIES, CURL):
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join((OWN, *BODIES, CURL))}")
@@ -76,7 +74,7 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenCo
 
 
 def own_form(chosen: ChosenCall) -> str:
-    """The form of the call's own dialect; if that is not recorded, by its provider and model."""
+    """The form of the call's dialect; if that is not recorded, guessed from its provider and model."""
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
     if dialect in BODIES:
@@ -94,10 +92,10 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) -> Path:
-    """The path for writing `written` to `path`.
+    """The path for writing `written` to `path`; in a folder, where the tool looks for it.
 
-    In a folder, the path at which the tool looks for it. With `create`, its folder is created. Raises `CtxtuiError` if
-    that is impossible, or if a session of several files would not get its required name.
+    With `create`, its folder is created. Raises `CtxtuiError` if that is impossible, or if a session of several files
+    would not get its required name.
     """
     if written.name and os.path.isdir(path):
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -114,9 +112,9 @@ def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) ->
 
 
 def write_beside(path: Path, written: WrittenContext, source: Path | None) -> None:
-    """Write the further files of the session that was written to `path`; none may exist.
+    """Write the further files of the session that was written to `path`, and copy Claude Code's rewind files.
 
-    The tool's rewind files of the recording `source` are copied for the new session. Raises `CtxtuiError`.
+    Raises `CtxtuiError`, also if one of the files exists.
     """
     for name, data in written.beside.items():
         place = path.parent / name
@@ -132,10 +130,7 @@ def write_beside(path: Path, written: WrittenContext, source: Path | None) -> No
 
 
 def create_folder(folder: Path) -> None:
-    """Create `folder` with mode 0700; missing ones above it get the default mode.
-
-    Raises `CtxtuiError`.
-    """
+    """Create `folder` with mode 0700, and missing ones above it. Raises `CtxtuiError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -145,8 +140,8 @@ def create_folder(folder: Path) -> None:
 def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> None:
     """Write the file `path` with mode 0600.
 
-    With `replace`, an old file is replaced, not overwritten, so that hard links keep it. False instead of None: the
-    error for an existing file names ``--force``. Raises `CtxtuiError`.
+    With `replace`, an existing file is replaced (hard links to it keep the old content); else it is an error, which for
+    False mentions ``--force``. Raises `CtxtuiError`.
     """
     if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
@@ -200,8 +195,8 @@ _BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
     """The curl command that posts the request `body` in dialect `form`.
 
-    `model` is for a URL that names it ("": the variable ``MODEL``); `betas` are the recorded ones, for Anthropic's
-    header. The body is in a here-document, byte for byte except for its last newlines; the shell expands nothing in it.
+    `model` is for a URL that names it ("": the variable ``MODEL``); `betas` are for Anthropic's header. The shell
+    expands nothing in the body, which ends in one newline.
     """
     endpoint = _ENDPOINTS[form]
     url = endpoint.url.format(model=quote(model, safe="@.-") or "${MODEL}")
@@ -228,7 +223,7 @@ _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
 
 
 def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
-    """The forms that the context, under the applied `edits`, can be written in, by key."""
+    """The forms in which the context can be written, by key; `edits` are the applied ones."""
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
     if resumed := resumed_by(edited.session, source):
@@ -241,11 +236,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
     """A default path for the exported file.
 
-    It is a name after the recording's, in the working directory, with two exceptions:
-
-    - For the tool of the recording, if it finds files only among its own (`ResumeTarget.beside`): the recording's
-      folder, or `ResumeTarget.own_folder` levels above it.
-    - With `env`, for another tool: the folder that it searches, with "/" at the end, as it will be created.
+    - For the tool of the recording, if it finds files only among its own: the recording's folder, or one above it.
+    - With `env`, for another tool: the folder that it searches, with "/" at the end; it may not exist yet.
+    - Otherwise a file name derived from the recording's.
     """
     if env is not None and is_translation(edited, form, source):
         return _find_client_folder(form, edited.session.about.cwd or "", env)
@@ -268,9 +261,9 @@ def _find_client_folder(form: str, cwd: str, env: Mapping[str, str]) -> str:
 class Saved(Struct, frozen=True):
     """A written file: `size` bytes at `path`.
 
-    - `command`: continues with it ("": none).
+    - `command`: resumes the session ("": none does).
     - `without`: what is left out.
-    - `name`: the file name that it must have, if it was given another ("": none).
+    - `name`: the file name that the tool requires, if the file has another ("": none).
     """
 
     path: Path
@@ -290,10 +283,7 @@ class Saved(Struct, frozen=True):
 
 
 def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> Saved:
-    """Write the context to the new file `place` (a folder, for a file with a required name).
-
-    Raises `CtxtuiError` if the edits are refused, the provider would refuse the request, or the file cannot be created.
-    """
+    """Write the context to the new file, or into the folder, `place`. Raises `CtxtuiError`."""
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
         create_folder(Path(os.path.expanduser(place)))
@@ -306,7 +296,6 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """Losses of the written context, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 
@@ -326,15 +315,12 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume.
-
-    It is `output` unless that is None or ``-``, else the session's required name, else ``FILE``.
-    """
+    """The path of a session to resume: `output` unless it is ``-``, else the required name, else ``FILE``."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command of a session for its tool to resume; None without one."""
+    """Id, file name and command for the tool to resume the session; None if `form` is not a tool's."""
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}
@@ -349,7 +335,7 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
 def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
     """The transcript that is joined with the recording, and the `chosen` call in it.
 
-    None if there is none, it is not of the tool of `form`, or it does not have the call.
+    None without such a transcript, if it is another tool's than `form`, or if it lacks the call.
     """
     if loaded.transcript is None or loaded.path is None:
         return None
@@ -365,10 +351,7 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call in `form`.
-
-    Raises the errors of `write_context`.
-    """
+    """Write `session` up to the answer of the `chosen` call in `form`. Raises what `write_context` raises."""
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(
@@ -383,10 +366,7 @@ def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path |
 
 
 def write_form(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit]) -> WrittenContext:
-    """Write the context in `form`.
-
-    Raises the errors of `write_context`, and `CtxtuiError` if the provider would refuse the request.
-    """
+    """Write the context in `form`. Raises `CtxtuiError`, also if the provider would refuse the request."""
     if form == EDITS_FORM:
         return WrittenContext(dumps(edits))
     body_form = edited.form if form == CURL else form

@@ -45,12 +45,10 @@ from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, Waiting
 from ctxtui.wire.grammar import GRAMMARS
 
 _CACHED_COUNTS: Final = 4
-"""Three are in use: without edits, under the applied ones, under the staged ones."""
+"""At least three are in use: without edits, under the applied ones, under the staged ones."""
 
 
 class RequestCounts:
-    """Counts of the requests used last, in the session of `study`."""
-
     def __init__(self, study: Study) -> None:
         self._study = study
         self._cached: list[tuple[Applied, object, RequestCount]] = []
@@ -97,18 +95,18 @@ MAX_INLINE_NEW_BLOCKS: Final = 1000
 MAX_INLINE_PRICED_BLOCKS: Final = 2000
 """Maximum blocks of a context whose edits the screen's thread prices itself (about 15 ms)."""
 _EARLIER_STATES: Final = 8
-"""Maximum earlier states of the edit log that are compared with a sent call."""
+"""Maximum earlier sets of applied edits that are compared with a sent call."""
 
 MOMENT_OF_CONDITION: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
-"""The moment at which waiting edits are sent, by the condition that they wait for."""
+"""The moment at which waiting edits are sent, by their condition."""
 CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOMENT_OF_CONDITION.items()}}
 """The condition for each moment; "" for `NOW`."""
 
 
 class StagingArea:
-    """The edits of the session of `study`, and their effect on contexts.
+    """The edits of the session of `study`, and their effect on contexts, cached for use in every frame.
 
-    Screens ask it in every frame: contexts and results are cached. `clock` gives Unix seconds.
+    `clock` gives Unix seconds.
     """
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
@@ -133,9 +131,8 @@ class StagingArea:
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
         """The request after the call shown, under the applied edits.
 
-        None while it or the session's figures are computed, or if the call has no report about the cache. `later`
-        computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
-        had ended.
+        None while it or the session's figures are computed, or if the call has no report about the cache. `later` runs
+        work in a worker. The request of a `live` session is sent now.
         """
         return self._next_request(scene, self.applied, later, live=live)
 
@@ -144,10 +141,9 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call, under the staged edits too, unless all of them wait.
+        """Forecast of the next call, also under the staged edits unless all of them wait.
 
-        None where `next_call` is, if there is no earlier forecast to show meanwhile. The arguments are those of
-        `next_call`.
+        While `next_call` is None, an earlier forecast, or None. The arguments are as there.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:
@@ -181,11 +177,10 @@ class StagingArea:
         return self.session_edits.of_thread(scene.thread or MAIN)
 
     def has_edits(self, thread: str) -> bool:
-        """Whether `thread` has edits in force, staged or applied."""
         return bool(self.session_edits.of_thread(thread).in_force)
 
     def is_ready(self, scene: Scene, later: Later) -> bool:
-        """Whether `context` is quick enough for a frame; if not, `later` reads it in a worker."""
+        """Whether `context` is quick enough for a frame; if not, `later` prepares it in a worker."""
         head, tree, context = scene.tip or scene.head, scene.session.tree, self._context
         before = context.head if context is not None and context.tree is tree else ROOT
         new = tree[head].depth - tree[before].depth
@@ -207,7 +202,7 @@ class StagingArea:
             self._reading = None
 
     def context(self, scene: Scene) -> Context:
-        """The context of the request after the call shown, for curation."""
+        """The context of the request after the call shown, without edits."""
         head, tree, skeleton = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
         context = self._context
         # Before the first call of a chat its dialect is only guessed.
@@ -218,7 +213,7 @@ class StagingArea:
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
-        """The effect of the edits in force on the context; the positions `marks` are marked."""
+        """The effect of applied and staged edits on the context; the positions `marks` are marked."""
         overlay = self._edits_of(scene)
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
@@ -245,15 +240,14 @@ class StagingArea:
         )
 
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
-        """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         in_force = self._edits_of(scene).in_force
         return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
-        """Describe why the provider would refuse the next request with `edits` but not without them.
+        """Reason why the provider would refuse the next request with `edits` but not without them; "" if none.
 
-        "" if nothing. Raises `CtxtuiError` if the recorded request is damaged.
+        Raises `CtxtuiError` if the recorded request is damaged.
         """
         plain = self.to_edited_context(scene, staged=True)
         under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)
@@ -270,7 +264,6 @@ class StagingArea:
         return self._sent[2]
 
     def _earlier_states(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
-        """The context under earlier sets of applied edits, the latest first."""
         last_applied, states_left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.edits_in_force(log[:count]).applied
@@ -279,7 +272,6 @@ class StagingArea:
                 yield self._apply(applied.context, before, scene.call.model)
 
     def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
-        """The content of the pane of staged edits; `later`, `live` as in `next_call`."""
         applied, usable = staging.applied, staging.scene.limits.usable
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
@@ -322,7 +314,6 @@ class StagingArea:
     def _recorded_savings(
         self, staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None
     ) -> EditedCalls | None:
-        """Savings of the edits to the end of the recording; None as in `recorded_savings`."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
@@ -334,7 +325,6 @@ class StagingArea:
     def _waiting_edits(
         self, staging: Staging, next_request: PricedRequest | None, *, live: bool
     ) -> tuple[WaitingEdits, ...]:
-        """The waiting edits, by what they wait for."""
         waiting = self._edits_of(staging.scene).waiting
         expiry = None
         if next_request is not None and live:
@@ -364,7 +354,6 @@ class StagingArea:
         return None if tag is None else (tag.quotes, tag.lost)
 
     def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
-        """The tag of the staged edits; None while a block is being counted or a worker prices them."""
         scene, after = staging.scene, staging.applied
         key = (id(after), id(next_request), self._edits_of(scene).version)
         if self._tag is None or self._tag[0] != key:
@@ -417,9 +406,9 @@ class StagingArea:
             self._tag = key, tag
 
     def before(self, scene: Scene) -> Applied:
-        """The context to compare the edits with: the one under the applied edits.
+        """The context to compare the edits with: under the applied edits.
 
-        If nothing is staged and the call shown was sent unedited, it is the one without edits.
+        Without edits if nothing is staged and the call shown was sent unedited.
         """
         if self._edits_of(scene).staged or scene.call.is_edited:
             return self.applied(scene)
@@ -431,14 +420,13 @@ class StagingArea:
 
     @property
     def is_forecasting(self) -> bool:
-        """Whether a forecast, or something that it needs, is being computed."""
         done, total = self.study.progress
         working = self._reading is not None or self._pricing is not None
         return self._next.is_forecasting or done < total or working
 
     @property
     def literals(self) -> Literals | None:
-        """Literals of the context whose next call was forecast last; None before."""
+        """Literals of the context whose next call was forecast last; None before the first."""
         return self._next.literals
 
     def applied(self, scene: Scene) -> Applied:
@@ -472,7 +460,7 @@ class StagingArea:
         )
 
     def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
-        """Terms for a summary without a model of at most `length` tokens (0: by its size)."""
+        """Terms for a summary made without a model, of at most `length` tokens (0: by the size of the blocks)."""
         book, literals = self.study.book, self.literals
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
@@ -498,7 +486,6 @@ def _describe_moment(moment: ApplyMoment, now: float) -> str:
 
 
 def _list_warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
-    """Warnings about the edits, each with its subject."""
     if tag.quotes:
         by = len({position for quote in tag.quotes for position in quote.by})
         more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""

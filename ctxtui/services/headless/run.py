@@ -1,7 +1,4 @@
-"""Run tasks without a screen, in a hosted chat without a user.
-
-It is recorded like any chat.
-"""
+"""Run tasks without a screen, in a hosted chat without a user, which is recorded like any chat."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import budget_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import plain
-from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.request import Request, read_answer_limit
 from ctxtui.wire.speech import user_message
 from ctxtui.wire.translate.turns import SYSTEM
 
@@ -56,10 +53,10 @@ Observe = Callable[[ChatNews], object]
 
 
 class HeadlessRun:
-    """Sends messages (`tell`) to the agent of `host`, which is not open yet.
+    """Sends messages (`tell`) to the agent of `host`, which must not be open yet.
 
-    `say` receives progress lines for people, `observe` all events after the session has applied them. Use it with
-    ``async with``; `go` does everything for `options.task`.
+    `say` receives progress lines, `observe` all events after the session has applied them. Use it with ``async with``,
+    or `go` alone.
     """
 
     _edits: RunEdits
@@ -78,7 +75,7 @@ class HeadlessRun:
         self._ended: list[Call] = []
         self._size = RequestSize()
         self._answer_tokens: int | None = None
-        """Those of the answer to the last request, 0 if not reported; None: no answer yet."""
+        """Tokens of the answer to the last request, 0 if not reported; None: no answer yet."""
         self._spending = Spending(options.budget_usd)
         self._refused: list[str] = []
         self._steps: tuple[Step, ...] = ()
@@ -94,14 +91,11 @@ class HeadlessRun:
 
     @property
     def agents(self) -> Agents:
-        """Starts sub-agents, which count towards the budget and the result of this run."""
+        """Starts sub-agents; they count towards the budget and the result of this run."""
         return self._host.children
 
     async def go(self) -> RunResult:
-        """Run the task and return its result.
-
-        Raises `CtxtuiError` if it cannot begin, for lack of a model or of room in its window, and what `tell` raises.
-        """
+        """Run `options.task` and return its result. Raises `CtxtuiError` if it cannot begin, and what `tell` raises."""
         async with self:
             return await self.tell(self._options.task)
 
@@ -144,7 +138,7 @@ class HeadlessRun:
             self._raise_error()
 
     async def tell(self, message: str) -> RunResult:
-        """Send a message to the agent; return the result so far when the turn has ended.
+        """Send a message to the agent; returns the result so far when the turn has ended.
 
         Raises `BadConfig` if window and project leave no room, and errors of ``say`` and ``observe``.
         """
@@ -178,7 +172,6 @@ class HeadlessRun:
     # Before the first call
 
     def _check_options(self) -> None:
-        """Apply the options and report on them. Raises `BadConfig`, `NotFound`."""
         host, options = self._host, self._options
         chat_model, runner = host.chat_model, host.runner
         assert chat_model is not None and runner is not None
@@ -219,7 +212,6 @@ class HeadlessRun:
             self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {hint}")
 
     def _allowed_tools(self) -> frozenset[str]:
-        """The tools that `options.allow` matches. Raises `NotFound` for a pattern that matches none."""
         names = self._host.tool_names
         for pattern in self._options.allow:
             if not any(fnmatchcase(name, pattern) for name in names):
@@ -243,7 +235,7 @@ class HeadlessRun:
     # While it runs
 
     async def _judge(self, draft: Draft) -> str:
-        """Report on the next request; return the reason not to send it ("": send it)."""
+        """Report on the next request; returns the reason not to send it ("": send it)."""
         host, runner, forecaster = self._host, self._host.runner, self._forecaster
         assert runner is not None
         rounds, max_rounds = runner.state.rounds, self._options.rounds
@@ -286,7 +278,6 @@ class HeadlessRun:
         return permit
 
     def _report_level(self, tokens: int) -> int:
-        """Warn when requests become large; return the level of one with so many tokens."""
         level = context_level(tokens, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
@@ -297,7 +288,6 @@ class HeadlessRun:
     async def _may_spend(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """Report on a sub-agent's request and reserve its cost."""
         self._report_trims(thread)
         size = f"~{forecast.total:,} tokens" if forecast is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
@@ -319,7 +309,7 @@ class HeadlessRun:
                     self._say(f"the window of {limit} messages is widened to {messages}: calls keep results, pins stay")
 
     def _store_edits(self) -> None:
-        """Store the edits; for a worker thread. A failure is reported, and retried at the next call."""
+        """Store the edits; for a worker thread. A failure is reported; the next call tries again."""
         try:
             self._edits.save(self._host.writer)
         except CtxtuiError as error:
@@ -385,7 +375,6 @@ class HeadlessRun:
                 self._rested.set()
 
     def _try_log(self, work: Callable[[], None]) -> None:
-        """Write to the log folder; a failure is reported and the run goes on."""
         try:
             work()
         except CtxtuiError as error:
@@ -404,7 +393,6 @@ class HeadlessRun:
             self._say(full)
 
     def _add_cost(self, call: Call) -> float | None:
-        """Add a call that ended or broke off to the spending; return its cost (None: unknown)."""
         assert self._host.chat_model is not None
         return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
@@ -454,7 +442,7 @@ def _line_prefix(thread: str) -> str:
 
 
 def report_before_run(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
-    """Report on the window and the project of `host`'s chat before `task`; for a worker thread.
+    """Report on window and project before `task`; for a worker thread.
 
     Raises `BadConfig` if nothing of the window is left.
     """
@@ -468,9 +456,8 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
     for part, block in (*context_blocks, *task_blocks):
         if part in tokens_by_part and block.kind != HEADER:
             tokens_by_part[part] += round(weigh(counter(card)(block), weights))
-    params = params_for(chat_model, settings)
-    limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
-    tokens_by_part |= {"answer": limits[0]} if limits else {}
+    limit = read_answer_limit(params_for(chat_model, settings), chat_model.endpoint.dialect)
+    tokens_by_part |= {"answer": limit} if limit else {}
     memory, listed_card = host.files.memory_for(task), host.files.card
     plan = RunPlan(
         model=chat_model.model,
@@ -490,7 +477,6 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
 
 
 def _report_lines(report: RunReport) -> Iterator[str]:
-    """The report as progress lines."""
     yield f"context budget: {safe_text.one_line(report.budget.model, 120)}"
     yield from (f"  {plain(line).rstrip()}" for line in budget_lines(report.budget, report.kilobytes))
     if report.project is not None:
@@ -500,7 +486,6 @@ def _report_lines(report: RunReport) -> Iterator[str]:
 
 
 def has_price(host: Host) -> bool:
-    """Whether the requests of `host`'s chat have a known price."""
     chat_model = host.chat_model
     assert chat_model is not None
     call = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())

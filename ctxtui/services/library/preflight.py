@@ -1,4 +1,4 @@
-"""Outlook for a long run: growth of the context, cost, compaction, and edits to make before it."""
+"""Outlook for a long run: growth of the context, cost, compaction, edits before it."""
 
 from __future__ import annotations
 

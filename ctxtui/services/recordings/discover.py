@@ -1,7 +1,6 @@
-"""Finds recorded sessions by file names and times: thousands take milliseconds.
+"""Finds recorded sessions by file names and times.
 
-Opened are databases, for their list of sessions, and clients' small files that name their projects. If only a
-recording's content tells where a session ran, `read_directories` reads that later.
+Opened are only databases, clients' small files that name their projects, and by `read_directories` heads of recordings.
 """
 
 from __future__ import annotations
@@ -36,17 +35,16 @@ _MAX_NAME: Final = 4096
 """Maximum characters of a directory's name."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _USUAL_SUFFIX: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
-"""The suffix of most names, tried first because it takes a third of the time."""
+"""The suffix of most names, tried first because it is fast."""
 
 
 class FoundRecording(NamedTuple):
     """A recording, described by its file's name and status, or by its database.
 
     - `file`: its path (``DATABASE#ID`` in a database).
-    - `id`: `id_of` its file's name (or that of its folder, if all files are called alike), or that in its database.
+    - `id`: `id_of` its file's name (or its folder's, if all files have one name), or its id in the database.
     - `group`: ``here`` (this directory, its repository, its worktrees), ``elsewhere`` or ``samples``.
-    - `mtime`: in Unix seconds.
-    - `size`: in bytes (in a database: the number of messages or turns).
+    - `mtime`: Unix seconds; `size`: bytes (in a database: the number of messages or turns).
     """
 
     file: str
@@ -68,10 +66,7 @@ class FoundRecording(NamedTuple):
         return Path(self.file)
 
     def is_live(self, now: float, seconds: float) -> bool:
-        """Whether the session was written to within the last `seconds`; a sample is never live.
-
-        Its client may run longer, waiting for its user: see `live_clients.find_owned`.
-        """
+        """Whether the session was written to within the last `seconds`; a sample is never live."""
         return self.group != SAMPLES and now - self.mtime <= seconds
 
 
@@ -84,9 +79,9 @@ def find_recordings(
     samples: tuple[Path, ...] = (),
     clients: Mapping[str, bool] | None = None,
 ) -> list[FoundRecording]:
-    """Find the recordings at the places of enabled clients, and `samples`, newest first.
+    """Find the recordings at the places of clients, and `samples`, newest first.
 
-    `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
+    `clients`: the setting that disables some. Unreadable folders are skipped.
     """
     env = os.environ if env is None else env
     around, active_clients = related_directories(cwd, env), enabled_clients(clients or {})
@@ -138,9 +133,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for.
+    """The directory that a project's `folder` (at `path`) is for, from `directory_file` or by its name.
 
-    It is read from `directory_file`, or matched by the folder's name; "" if that is for none of `around`.
+    "" if it is unknown: names are compared with `around` only.
     """
     if not folder:
         return ""
@@ -164,9 +159,9 @@ _NO_FOLDER: Final = ("", "")
 def _match_entries(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match `segments`.
+    """Yield lists of entries below `root` that match `segments`.
 
-    Each list has the name and path of the folder at the first wildcard.
+    Each comes with the name and path of the folder at the first wildcard ("" without one).
     """
     segment, *later_segments = segments
     if segment == "**":
@@ -224,10 +219,6 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
 
 
 def _database_stamps(database: str) -> tuple[float, ...]:
-    """Values that change with a database or its write-ahead log.
-
-    Raises `OSError` if there is no database.
-    """
     status = os.stat(database)
     try:
         log = os.stat(database + LOG)
@@ -275,7 +266,7 @@ def _find_beside(
 def watched_paths(
     recordings: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]
 ) -> set[str]:
-    """The folders and databases to watch for new or deleted recordings; samples never change."""
+    """The folders and databases to watch for new or deleted recordings, except samples."""
     paths = {os.path.dirname(recording.file) for recording in recordings if recording.group != SAMPLES}
     for folder in list(paths):
         for _ in range(_MAX_DEPTH - 1):
@@ -292,7 +283,6 @@ def watched_paths(
 
 
 def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
-    """The recording at `path`; None if there is none."""
     file, session = split_address(path)
     if session and not file.is_dir():
         rows = list_database(str(file), "")
@@ -305,7 +295,7 @@ def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
 
 
 def id_of(name: str) -> str:
-    """The id in a recording's file name: its last uuid, else the name without known suffixes."""
+    """The id in the name of a recording's file: its last uuid, else the name without known suffixes."""
     usual = name[-42:]
     if _USUAL_SUFFIX.fullmatch(usual):
         return usual[:36]
@@ -318,7 +308,7 @@ def id_of(name: str) -> str:
 
 
 def match_transcripts(recordings: Iterable[FoundRecording]) -> dict[str, str]:
-    """Map each attached recording to the only client transcript with the same id, by file."""
+    """Map files of ctxtui's recordings to the client's transcript with the same id, if there is exactly one."""
     attached: dict[str, str] = {}
     transcripts: dict[str, list[str]] = {}
     for recording in recordings:
@@ -340,7 +330,6 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The absolute directories listed in clients' project files, and those in `ran`."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -362,7 +351,6 @@ def _read_projects(file: Path) -> tuple[str, ...]:
 
 @lru_cache(16)
 def _read_project_keys(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
-    """The keys of a file's ``projects`` table; none if the file is damaged."""
     try:
         with open(file, "rb") as opened:
             data = opened.read()
@@ -410,10 +398,10 @@ def _cwd_in(head: bytes) -> str:
 
 
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """Yield recordings in the same order, with directories read from their files.
+    """Yield recordings in the same order, with missing directories read from the heads of their files.
 
-    Recordings that name a parent are left out. Those that ran in or below one of `around` get the group ``here``. Each
-    file's head is read when it is reached, so take no more than needed.
+    Those whose head names a parent session are left out. Those that ran in or below one of `around` get the group
+    ``here``. Files are read one by one: take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

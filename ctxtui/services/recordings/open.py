@@ -27,14 +27,12 @@ _ARCHIVE: Final = b"PK\x03\x04"
 def open_recording(
     path: Path, *, usage: bool = False, own: str | None = None
 ) -> tuple[Loaded, Iterator[RecordingNews]]:
-    """Open a recording, and return it with its first reading, which is still to be taken.
+    """Open a recording, and return it with its first reading, which the caller must take.
 
-    - What ctxtui recorded of a program is joined with the program's own transcript, whichever of the two `path` is.
-      `own` is the transcript's path if known ("": do not join; None: look for it).
-
-    - Of a database with several sessions the newest is read, or the one that `path` names (``DATABASE#ID``); likewise
-      of a folder of Claude Code's bodies.
-
+    - A recording of ctxtui's is joined with the client's transcript of the same session, whichever of the two `path`
+      is. `own`: the transcript's path ("": do not join; None: look for it).
+    - Of a database, or a folder of Claude Code's bodies, the newest session is read, or the one that `path` names
+      (``DATABASE#ID``).
     - `usage`: as for `begin_stream`.
 
     Raises `CtxtuiError`, such as `NoContext`.
@@ -56,8 +54,8 @@ def open_recording(
 class _Source(NamedTuple):
     """A recording that is not a plain file.
 
-    It is read again as a whole when one of `files` changed. `path` is None for a pipe. `name` is used to detect the
-    format; `pieces` reads the bytes.
+    - `path`: None for a pipe.
+    - `files`: if one of them changes, everything is read again.
     """
 
     path: Path | None
@@ -70,7 +68,6 @@ class _Source(NamedTuple):
 
 
 def _find_source(path: Path) -> _Source | None:
-    """The source of `path`; None for a plain file or a session of bodies that has a transcript."""
     database, session = split_address(path)
     written = find_body_session(path)
     if _is_stream(database):
@@ -123,7 +120,7 @@ def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str 
 
 
 def load_usage(path: Path, *, own: str | None = None) -> Loaded:
-    """Read the usage of the calls in the file `path`; contexts may be left out."""
+    """Read the calls in the file `path`, perhaps without contexts. Raises `CtxtuiError`."""
     try:
         return read_to_end(*open_recording(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
@@ -131,10 +128,7 @@ def load_usage(path: Path, *, own: str | None = None) -> Loaded:
 
 
 def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
-    """Take the whole first reading and return `loaded`.
-
-    Raises `NoContext`, and the errors of reading.
-    """
+    """Take the whole first reading and return `loaded`. Raises `NoContext`, and the errors of reading."""
     for batch in news:
         loaded.add_news(batch)
         if progress is not None:
@@ -144,10 +138,7 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 
 
 def read_content(path: Path) -> bytes:
-    """The bytes of the recording `path` as its reader gets them.
-
-    They are rows for a database, one stream for several files. Raises `CtxtuiError`.
-    """
+    """The bytes of the recording `path` as its reader gets them. Raises `CtxtuiError`."""
     source = _find_source(path)
     if source is not None:
         return b"".join(source.pieces())
@@ -159,10 +150,7 @@ def read_content(path: Path) -> bytes:
 
 
 def holds_context(path: Path) -> bool:
-    """Whether the file `path` holds model context; False if it cannot be read.
-
-    It reads no more than needed.
-    """
+    """Whether the file `path` holds model context; False if it cannot be read."""
     try:
         loaded, news = open_recording(path)
         for batch in news:
@@ -175,9 +163,9 @@ def holds_context(path: Path) -> bool:
 
 
 def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The first of `recordings` that ran in a directory of `around` and holds a context.
+    """The first of `recordings` that ran in or below a directory of `around` and holds a context.
 
-    If none holds a context, the first that ran there: opening it reports what it is. None if none ran there.
+    Without one, the first that ran there, so that opening it reports an error; None if none ran there.
     """
     without_context: FoundRecording | None = None
     for recording in read_directories(recordings, around):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CommandContext(Struct, frozen=True):
-    """State of the screen by which commands are offered.
+    """State of the screen that decides which commands are available.
 
     `pane` is the focused pane, `row` the kind of row under its cursor, `facts` are facts about the screen (``follows``,
     ``threads`` ...).
@@ -55,12 +55,11 @@ class Command:
 
     - `name`: the palette entry.
     - `run`: the function; commands of the app name a Textual `action` instead.
-    - `keys`: Textual key names; the first is shown, the others are alternatives.
-    - `label`: shown in the key line ("": not there); `short_label`: shown below 160 columns.
-    - `group`: its heading in the help.
+    - `keys`: Textual key names; the first is shown.
+    - `label`: shown in the key line ("": not there); `short_label`: shown there below 160 columns.
     - `panes`: it is listed before other commands if one of these has the focus.
-    - `needs`, `needs_any`, `unless`: facts, or the kind of row under the cursor. The command is available if all of the
-      first, at least one of the second (unless empty) and none of the third hold.
+    - `needs`, `needs_any`, `unless`: facts or kinds of rows. The command is available if all of the first, one of the
+      second (unless empty) and none of the third hold.
     """
 
     name: ClassVar[str] = ""
@@ -110,12 +109,11 @@ class Command:
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Return its entry in the key line, the fields of `widgets.keyline.Key`."""
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod
     def actions(cls) -> tuple[str, ...]:
-        """Return the actions of a click on its key: one, or one for each sign of the key."""
+        """The actions of clicks on its key: one, or one for each sign of the key."""
         return tuple(f"command('{name}')" for name in cls.part_commands) or (cls.binding(),)
 
     @classmethod
@@ -128,7 +126,6 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """Return the command's name in the table ``[keys]``."""
     return command.name.partition(":")[0].lower()
 
 
@@ -141,10 +138,7 @@ def key_text(key: str) -> str:
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Return Textual bindings for the keys of `commands`.
-
-    `ctrl` keys, and those of commands with `has_priority`, also work while typing in a line.
-    """
+    """Textual bindings for the keys of `commands`; `ctrl` keys always have priority."""
     return [
         Binding(
             key,
@@ -160,7 +154,6 @@ def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 def available_commands(commands: Iterable[type[Command]], context: CommandContext) -> Iterator[type[Command]]:
-    """Yield the commands that are available now, those of the focused pane first."""
     available = [command for command in commands if command.available(context)]
     yield from (command for command in available if context.pane in command.panes)
     yield from (command for command in available if context.pane not in command.panes)
@@ -177,7 +170,7 @@ class Commanded:
     """Message to show once the session is open."""
 
     def pause_background(self) -> None:
-        """Pause background work for a key, briefly."""
+        """Pause background work while a key is handled."""
 
     def resume_background(self) -> None:
         """Resume background work after the frame that shows the key's effect."""
@@ -191,29 +184,26 @@ class Commanded:
         return True
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
-        """Apply edits to its context, as soon as that is loaded."""
+        """Apply edits to its context as soon as that is loaded."""
 
     def target(self) -> Target | None:
-        """Return what the user's own commands run on; None if they do not run on this screen."""
+        """What the user's own commands get; None if they do not run on this screen."""
         return None
 
     def show_message(self, message: Spans) -> None:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures at `spot`: sentences by glossary word.
-
-        `sums.ROW` stands for any other figure at that spot.
-        """
+        """The arithmetic of the figures at `spot`: sentences by glossary word; `sums.ROW`: of any other figure."""
         return {}
 
     def is_text(self, spot: Spot) -> bool:
-        """Whether `spot` is inside text of the session, where no word is a label."""
+        """Whether `spot` is inside text of the session: its words are not the screen's own."""
         return False
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
     last_command: type[Command] | None = None
-    """The command that was run last on this screen: usually, it opened the list above."""
+    """The command that was run last on this screen."""
 
     def owners(self) -> Iterable[object]:
         return (self,)

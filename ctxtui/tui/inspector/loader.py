@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MIN_PAUSE_SECONDS: Final = 0.2
-"""Fewest seconds between two rounds of work while the session grows ..."""
+"""Minimum pause after a round of work while the session grows ..."""
 PAUSE_FACTOR: Final = 12
 """... but at least 12 times as long as the round took, so that work uses 1/13 of a processor ..."""
 MAX_PAUSE_SECONDS: Final = 4.0
-"""... and at most this many seconds."""
+"""... and at most this long."""
 QUIET_SECONDS: Final = 0.25
 """Seconds without growth after which the next round starts in any case."""
 
@@ -37,8 +37,6 @@ T = TypeVar("T")
 
 
 class Pace:
-    """Determines how long a worker must wait before its next round."""
-
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = 0.0
@@ -47,7 +45,6 @@ class Pace:
         """Whether the user waits for figures: until the first `worked`, and from `ask` to the next one."""
 
     def grew(self) -> None:
-        """The session has grown."""
         self._quiet_end = self._clock() + QUIET_SECONDS
 
     def worked(self, seconds: float) -> None:
@@ -56,23 +53,19 @@ class Pace:
         self._due = self._clock() + min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, PAUSE_FACTOR * seconds))
 
     def ask(self) -> None:
-        """The user waits for the next round."""
         self._due, self.is_urgent = 0.0, True
 
     def left(self) -> float:
-        """Return the seconds until the next round may begin."""
+        """Seconds until the next round may begin."""
         return max(0.0, min(self._due, self._quiet_end) - self._clock())
 
 
 class ReportCache:
-    """Cached reports of `source`, each with the state of the recording at that time."""
-
     def __init__(self, source: SessionSource) -> None:
         self._source = source
         self._entries: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def get(self, kind: Report[T], loaded: Loaded) -> T:
-        """Return a report, computed if it is not cached or the recording has grown."""
         state = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
         key = kind.name, kind.about
         entry = self._entries.get(key)
@@ -92,10 +85,7 @@ _MAX_KEY_WAIT_SECONDS: Final = 0.25
 """Longest wait in seconds for the handling of a key."""
 
 _MIN_FROZEN_NODES: Final = 10_000
-"""Minimum nodes of a session whose objects are exempted from garbage collection.
-
-Collections of so many would take 1/6 of the processor, up to 0.2 s each.
-"""
+"""Minimum nodes of a session whose objects are exempted from garbage collection, which would take too long."""
 
 
 class EndRead(Message):
@@ -127,10 +117,7 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known.
-
-    With `done` a round of work ended; low-priority figures may follow with another.
-    """
+    """More figures are known; with `done` a round of work ended."""
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
@@ -164,7 +151,7 @@ class SessionLoader:
         self._woken = threading.Event()
         self._pace = Pace()
         self._last_post = 0.0
-        """Time from which the next post of partial figures waits."""
+        """Time of the last post of partial figures, from which the next one waits."""
         self._displayed = threading.Event()
         self._key_handled = threading.Event()
         self._paused_until = 0.0
@@ -210,10 +197,7 @@ class SessionLoader:
         self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
 
     def pause_for_key(self) -> None:
-        """Pause threads for a key: their work meanwhile doubles the time until the key's frame.
-
-        Not every key has a frame, so the pause ends by itself.
-        """
+        """Pause threads until `resume`, or for `_MAX_KEY_WAIT_SECONDS` because not every key has a frame."""
         self._key_handled.clear()
         self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
 
@@ -222,13 +206,11 @@ class SessionLoader:
         self._key_handled.set()
 
     def wait_for_keys(self) -> None:
-        """Wait until a pending key is handled; for workers, between slices of work."""
         left = self._paused_until - time.monotonic()
         if left > 0:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
-        """The last `EndRead` or `Brought` was handled."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:
@@ -236,14 +218,14 @@ class SessionLoader:
         self._more.set()
 
     def work(self) -> None:
-        """There may be more to compute; during the handling of a key, start at once."""
+        """Call if there may be more to compute; during the handling of a key, it starts at once."""
         if time.monotonic() < self._paused_until:
             self._pace.ask()
         self._more.set()
         self._woken.set()
 
     def grew(self, *, counted: bool) -> None:
-        """The session has grown; unless its new blocks are `counted` already, count them at once."""
+        """Call when the session has grown; new blocks are counted at once unless they are `counted`."""
         self._pace.grew()
         self._more.set()
         if not counted:
@@ -289,10 +271,6 @@ class SessionLoader:
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work and, while the session grows, for the next round.
-
-        Count new blocks meanwhile.
-        """
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
@@ -302,13 +280,11 @@ class SessionLoader:
         self._more.clear()
 
     def _post_partial(self) -> None:
-        """Post that more figures are known, unless this was done a moment ago."""
         if time.monotonic() - self._last_post > POST_SECONDS:
             self._last_post = time.monotonic()
             self._post(Worked())
 
     def _compute(self) -> bool:
-        """Compute what the screen waits for; return whether there was anything."""
         computed = False
         if self._is_computed:
             # New records are already shown: post no partial figures in the first `POST_SECONDS`.
@@ -326,16 +302,12 @@ class SessionLoader:
         return computed
 
     def _freeze_session(self, session: Session) -> None:
-        """Exempt all present objects from garbage collection if the session is large.
-
-        Nearly all belong to it and live as long. Once it is computed, no more are frozen: they may be short-lived.
-        """
+        """Exempt all present objects from garbage collection if the session is large and not computed yet."""
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
             self._is_frozen = True
 
     def _compute_low_priority(self) -> None:
-        """Compute what nothing waits for, with pauses for keys."""
         rested = False
         while (
             not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()

@@ -1,8 +1,4 @@
-"""List screens: one table over another screen, with its own key line, palette and help.
-
-A new list is its rows (a function of `ctxtui.analysis`), their table (in `views.lists`), a `HostedList` here, and a
-line in `tui.lists.registry`.
-"""
+"""Base classes of list screens: one table over another screen, with its own key line, palette and help."""
 
 from __future__ import annotations
 
@@ -45,14 +41,12 @@ if TYPE_CHECKING:
 
 
 class TabLine(Still):
-    """One line with the tabs `names` of the list `title`; tab `at` is shown."""
+    """One line with the tabs `names` under a `title`; tab `at` is shown."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "TabLine { height: 1; }"
 
     class Turned(Message):
-        """Tab `at` was clicked."""
-
         def __init__(self, at: int) -> None:
             super().__init__()
             self.at = at
@@ -77,7 +71,7 @@ class TabLine(Still):
 
 
 class MessageLine(Still):
-    """Shows the last message; takes no row before the first."""
+    """Line for the last message; it takes no row while there is none."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "MessageLine { height: 1; display: none; }"
@@ -87,7 +81,6 @@ class MessageLine(Still):
         self.message: Spans = ()
 
     def show_message(self, message: Spans) -> None:
-        """Show a message; an empty one hides the line."""
         self.message, self.display = message, bool(message)
         self.refresh()
 
@@ -110,7 +103,6 @@ CallAt = tuple[str, int]
 
 
 def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Bind a list's `commands`, the commands of every screen, and `esc` to close."""
     everywhere = [
         Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False, id=command_id(each))
         for each in EVERYWHERE
@@ -120,8 +112,6 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 class ContentLoaded(Message, Generic[Content]):
-    """The loaded content of a page, or the error why there is none."""
-
     def __init__(self, content: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
         self.content = content
@@ -144,10 +134,9 @@ class PreviousTab(Command):
 
 
 class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
-    """A page that fills the screen, closed by `esc`.
+    """A page that fills the screen, closed by `esc`; it shows the content that `load` returns.
 
-    It shows what `load` returns from a worker thread, or at once with `loads_at_once`. A subclass sets its `commands`,
-    which a key line shows with `has_key_line`.
+    `load` runs in a worker thread unless `loads_at_once`.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
@@ -205,7 +194,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         return [*self.commands, *EVERYWHERE]
 
     async def on_key(self, event: events.Key) -> None:
-        """Close on the key that opened the list; explain an editing key that does nothing here."""
         below: object = next(iter(self.app.screen_stack[-2:-1]), None)
         if not isinstance(below, Commanded) or event.key in self.active_bindings:
             return
@@ -228,7 +216,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         self.begin()
 
     def begin(self) -> None:
-        """Load in a worker thread, or at once."""
         if self.loads_at_once:
             self.on_content_loaded(self._loaded())
         else:
@@ -242,21 +229,20 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether there is anything to list yet in `host`, the inspector below."""
+        """Whether there is anything to list in the inspector `host`; if not, the tab cannot be opened."""
         return True
 
     def done(self, result: Result) -> None:
         """Act on the host after the page was closed with a result."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Close, then act on the result."""
+        """Close; a `result` is given to `done` afterwards."""
         if self.is_current and result is not None:
             self.app.call_later(self.done, result)
         return super().dismiss(result)
 
     @property
     def _tab(self) -> int:
-        """Index of this tab."""
         return [opens.rpartition(".")[2] for opens in TABS[self.tab_group].values()].index(type(self).__name__)
 
     def next_tab(self, step: int) -> None:
@@ -272,7 +258,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
     @abstractmethod
     def load(self) -> Content:
-        """Return the content, in a worker thread unless `loads_at_once`. May raise `CtxtuiError`."""
+        """Return the content. May raise `CtxtuiError`."""
 
     @abstractmethod
     def show(self, content: Content) -> None:
@@ -283,7 +269,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         """Show why there is no content."""
 
     def on_content_loaded(self, message: ContentLoaded[Content]) -> None:
-        """Show the content, or why there is none."""
         if message.error is not None:
             self.fail(str(message.error))
         elif message.content is not None:
@@ -307,9 +292,8 @@ class OrderRows(Command):
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """A list of the rows that `PageScreen.load` returns, drawn by their `table`.
 
-    - `heading`: its title. `empty_text`: the text without rows; `loading_text`: the text before.
-    - `order`: the column by which rows are sorted ("": as they are); at most `max_rows` are shown.
-    - `inset`: blanks left free at the right of the rows.
+    - `heading`: its title. `empty_text`: shown if there are no rows; `loading_text`: shown before they are loaded.
+    - `order`: the column by which rows are sorted ("": as loaded); of these the first `max_rows` are shown.
     """
 
     heading: ClassVar[str] = ""
@@ -332,7 +316,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.line = LineEdit(id="prompt")
         self.line.display = False
         self.prompt = PromptLine(self.line, self._prompt_opened, self._prompt_closed)
-        """Asks questions on a line above the key line."""
+        """For questions on a line above the key line."""
         self.rows: Sequence[Row] = ()
         super().__init__(table_pane)
         table_pane.title_spans = self.title_suffix(())
@@ -343,7 +327,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     @abstractmethod
     def table(self, rows: Sequence[Row]) -> Table[Row]:
-        """Return the table of these rows."""
+        """Return the table that draws these rows."""
 
     def choose(self, row: Row) -> Result | None:
         """Return the result with which Enter on a row closes the list; None keeps it open."""
@@ -354,23 +338,20 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return True
 
     def pause(self) -> float:
-        """Return the seconds until rows that are not final are loaded again."""
         return self.reload_seconds
 
     def first_cursor(self, rows: Sequence[Row]) -> int:
-        """Return the row of the cursor at first."""
         return 0
 
     def title_suffix(self, rows: Sequence[Row]) -> Spans:
-        """Return the spans after the title."""
         return ()
 
     def rule_notes(self, rows: Sequence[Row]) -> Spans:
-        """Return the spans at the right of the title's rule."""
+        """Spans at the right end of the title's rule."""
         return ()
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show these rows; the cursor stays unless they are the first."""
+        """Show these rows; the cursor stays, except at the first time."""
         first = self.pane.rows is None
         if first or rows != self.rows:
             self.rows = rows
@@ -384,7 +365,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        """Draw the rows in order; the cursor stays, or goes to row `cursor`."""
         table = self.table(self.rows).with_column(self.order)
         rows, terms = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
         if terms:
@@ -447,7 +427,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.fit_list()
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
-        """Return the rows to list, in order."""
         limit = slice(self.max_rows)
         return table.sort_rows(rows, self.order)[limit] if self.order in table.sortable_names else rows[limit]
 
@@ -466,18 +445,17 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         )
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the figures on the title's rule, by glossary word."""
+        """The arithmetic of the figures on the title's rule, by glossary word."""
         return {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures in other panes."""
+        """The arithmetic of the figures at `spot`, which is in another pane, by glossary word."""
         return {}
 
     def fail(self, trouble: str) -> None:
         self.pane.fail(trouble)
 
     def next_order(self) -> None:
-        """Sort by the next sortable column; the initial one comes first."""
         first = type(self).order
         names = sorted(self.table(self.rows).sortable_names, key=lambda name: name != first)
         self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]

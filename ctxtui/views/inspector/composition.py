@@ -23,13 +23,13 @@ BAR_FROM: Final = 40
 
 
 class CategoryPart(Struct, frozen=True, kw_only=True):
-    """One category of the composition. None: not known yet, or nothing is staged.
+    """One category of the composition.
 
-    - `share`: its share of the context, after staged edits if there are any.
-    - `change`: tokens more than in the previous call.
-    - `this`, `so_far`: USD in this call, and in all calls so far.
+    - `share`: its share of the context (0 to 1), after staged edits if there are any.
+    - `change`: tokens more than in the previous call (None: unknown).
+    - `this`, `so_far`: USD in this call, and in all calls so far (None: unknown).
     - `shown`: how the transcript shows its blocks: ``line``, ``full`` or ``hidden``.
-    - `after`: tokens under staged edits.
+    - `after`: tokens under staged edits (None: there are none).
     """
 
     category: int
@@ -116,11 +116,10 @@ NARROW_RESIDUAL_LINES = 4
 class Composition(Struct, frozen=True, kw_only=True):
     """Composition of the context shown.
 
-    - `total`: tokens; `reported`: by the provider, not counted.
     - `half_width`: half of the 90 % interval of our figures, as a share.
     - `parts`: the categories; empty while tokens are being counted.
-    - `residual`: the reported total minus our figures; `residual_cause`: its likely cause and first call.
-    - `after`: the total under staged edits.
+    - `residual`: the total minus `parts`; `residual_cause`: its likely cause and first call.
+    - `after`: the total under staged edits (None: there are none).
     """
 
     total: int
@@ -135,10 +134,9 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(
     composition: Composition, applied: Mapping[int, int], changes: Mapping[int, int], without: int, after: int
 ) -> Composition:
-    """Apply token changes of `applied` edits, then of staged ones, by category index.
+    """Apply token changes of `applied` edits, then of staged ones (`changes`), by category index.
 
-    `without` is the total before the staged edits, `after` the total under them. The residual stays, since it cannot be
-    assigned to blocks.
+    `without` is the total before the staged edits, `after` the total under them. The residual stays.
     """
     if not composition.parts:
         return composition
@@ -161,10 +159,9 @@ def composition(
     money: tuple[Sequence[float], Sequence[float]] | None = None,
     shown: Sequence[str] = (),
 ) -> Composition:
-    """Compute the composition of the call shown.
+    """The composition of the call shown.
 
-    `before` are the figures of the previous call; `money` is the USD by category index in this call and so far; `shown`
-    is how the transcript shows each category.
+    `before`: figures of the previous call; `money`: USD by category index in this call, and so far.
     """
     current = scene.figures
     total = current.context_tokens
@@ -204,7 +201,6 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total and its origin, or the totals before and after staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -236,7 +232,7 @@ def _residual_lines(composition: Composition, room: int) -> list[Spans]:
 def lines(composition: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
     """The pane's body: categories, unrecorded tokens, and the residual, `opened` or not.
 
-    Categories that do not fit in `height` are folded into one row, smallest first.
+    If `height` is too small, the smallest categories share a row.
     """
     out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
@@ -266,7 +262,6 @@ def _residual_height(composition: Composition, room: int, opened: bool) -> int:
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """Split `parts` into those with a row of their own, and the smallest, which share one."""
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)
@@ -281,7 +276,7 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click; None for other lines."""
+    """The category in body line `line`; None for other lines."""
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )
@@ -298,7 +293,7 @@ def is_residual(composition: Composition, room: int, height: int, line: int, *, 
 
 
 def next_scene(scene: Scene, model: str) -> Scene | None:
-    """The scene of the next request in `scene`'s thread; None while it is not counted."""
+    """The scene of the next request in the thread of `scene`; None while it is not counted."""
     last = scene.calls[-1]
     tip = scene.tip
     if tip == scene.head and not last.id:

@@ -39,7 +39,7 @@ def _describe_sent(growth: Growth) -> str:
     total = f"{numbers.tokens(growth.carry)} in {numbers.many(len(growth.calls), 'call')}"
     if growth.shape is None:
         return total
-    word = "quadratic" if growth.shape.sent == shapes.FASTER else "nearly linear"
+    word = "quadratically" if growth.shape.sent == shapes.FASTER else "nearly linearly"
     return f"{total}; the total grows {word}: twice the calls send {growth.shape.doubled:.1f} times as much"
 
 

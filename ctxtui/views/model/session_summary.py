@@ -22,10 +22,7 @@ SAMPLES: Final = "samples"
 
 
 class GrowthColumn(NamedTuple):
-    """One call: input tokens by cache state, and events.
-
-    Without cache figures all tokens are in `read`. `marks`: ``miss``, ``compaction``, ``model``, ``turn``.
-    """
+    """One call: input tokens by cache state (without cache figures all in `read`), and events (`marks`)."""
 
     read: int
     write: int
@@ -40,26 +37,23 @@ class GrowthColumn(NamedTuple):
 MISSED: Final = "m"
 COMPACTED: Final = "c"
 OVER: Final = "o"
-"""The `marks` of a call."""
+"""Marks in `CallSpent.marks`: a miss, a compaction before the call, input over the usable window."""
 
 
 class CallSpent(NamedTuple):
     """The contribution of one call to the totals.
 
-    - `id`: counts the same call in two files once (`core.call.paid_id`).
+    - `id`: the same for the same call in two files (`core.call.paid_id`).
     - `input`, `read`: tokens, 0 without a report; `tokens`: input and output.
     - `cost`: the known part in USD, None if nothing is known.
-    - `model`: an index into the session's `SessionSummary.models` (-1: none named).
+    - `model`: an index into `SessionSummary.models` (-1: none named).
     - `started`: Unix seconds (0: not recorded).
     - `thread`: the label of a subagent's thread, "" for the main one.
-    - `side`: the id of any thread but the one that opens the session, prefixed with ``~`` if it is no subagent.
-    - `marks`: ``m`` for a miss, ``c`` for a compaction before the call, ``o`` for input over the usable window.
-    - `lost`: the USD lost by the miss (None: no price is known); `cause`: its cause in a few words.
-    - `skill`: the skill served (`analysis.content.skills`).
+    - `side`: the id of any thread but the session's first, prefixed with ``~`` if it is no subagent.
+    - `lost`: USD lost by the miss (None: no price is known); `cause`: its cause in a few words.
     - `partial`: the answer is not reported in full.
     - `copied`: ctxtui wrote it here, but it was made in another session.
     - `unpriced`: it has a report, but no price for all or part of it.
-    - `calls`: the number of calls that it sums up (`Call.count`).
     """
 
     id: str
@@ -84,14 +78,13 @@ class CallSpent(NamedTuple):
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """Home's data about one session.
 
-    With `known` False only the fields up to `group` are filled, from names and file times, and those that the user set
-    (tags, archived, subscription). Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean "none",
-    except if None means "unknown". Peak, growth, turns, texts, compactions and changes of model are those of the
-    thread that opens.
+    With `known` False only the fields up to `group` are filled, and those that the user set (tags, archived,
+    subscription). Money is USD, times are Unix seconds. Peak, growth, turns, texts, compactions and changes of model
+    are those of the thread that opens.
     """
 
     key: str
-    """Identity on Home: absolute path, or the store's id if only the store has the session."""
+    """Absolute path, or the store's id if only the store has the session."""
     title: str = ""
     """The session's name, its first user text, or the file's name; untrusted text."""
     source: str = ""
@@ -111,10 +104,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     size: int = 0
     """Bytes of the file; for a session in a database the number of its messages, turns or calls."""
     own: str = ""
-    """Path of the client's transcript of a session that ctxtui recorded.
-
-    Both are one session: `size` is the sum of both files, `mtime` that of the newer one.
-    """
+    """Path of the client's transcript of a session that ctxtui recorded too; then `size` is the sum of both files, and
+    `mtime` the later one."""
     live: bool = False
     held: str = ""
     """Why one of its requests is held for the user ("": none is)."""
@@ -140,7 +131,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     last_tokens: int = 0
     """The context of the last call."""
     expires: float = 0.0
-    """Expiry of the cache entry of that call, unless read since; 0: unknown, or not live."""
+    """Forecast expiry of the prefix that the next call would read from the cache; 0: unknown, or not live."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
@@ -204,10 +195,10 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def is_made(self) -> bool:
-        """Whether ctxtui wrote it for resuming, and no client has continued it."""
+        """Whether ctxtui wrote it to be resumed, and no client has continued it."""
         return self.copied > 0 and not self.calls
 
     @property
     def runs(self) -> bool:
-        """Whether its program runs, judging by its file, which ctxtui did not just write itself."""
+        """Whether its program seems to run: the file grew lately, and not because ctxtui wrote it."""
         return self.live and not self.is_made

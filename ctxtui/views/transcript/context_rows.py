@@ -111,18 +111,13 @@ class LineCache:
 
 
 class Tails:
-    """Rows after the context shown: answer and unsent blocks.
-
-    The start of the unsent blocks is cached, since there may be many of them.
-    """
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._since = ROOT, ROOT, ROOT
-        """An answer, the last unsent node after it, and the first one."""
+        """Cache: an answer, the last unsent node after it, and the first one."""
 
     def find(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
-        """The context of the first rows, and the tails after it: for each a rule and its last node."""
+        """The node at which the first rows end, and for each tail after it a rule and its last node."""
         tree, call, tip = self._tree, scene.call, scene.tip
         answer = call.response_head or scene.head
         if tip != answer and not tree.holds(tip, answer):
@@ -160,9 +155,9 @@ DISPLAY_MODES: Final = (LINE, FULL, HIDDEN)
 """Display modes of a category, in the order of its key."""
 _ALL_LINE: Final = (LINE,) * len(CATEGORIES)
 INSERT_LINES: Final = 400
-"""Lines shown of an opened insert: it is read before it is applied."""
+"""Lines shown of an opened insert."""
 _TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinking", "summary"))
-"""Categories of plain text, of which an open block's row shows only the category: the text is below it."""
+"""Categories of plain text: the row of an open block shows only the category, as the text is below it."""
 
 
 class ContextRows:
@@ -170,7 +165,7 @@ class ContextRows:
 
     _tails: Tails | None = None
     _listed: Sequence[int] = ()
-    """Nodes and rules of the rows; used some hundred times per frame."""
+    """Nodes and rules of the rows."""
 
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
@@ -185,20 +180,19 @@ class ContextRows:
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
         self.lifetimes: BlockLifetimes | None = None
-        """Calls of the thread that contain each block."""
         self.repeats: Mapping[int, Duplicate] = {}
         """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
-        """Finds the hits of a search in a line."""
+        """Finds search hits in a line."""
         self.current_hit: tuple[int, int] | None = None
-        """Current search hit: a node, and the index of the hit in its open body."""
+        """Current search hit: a node, and the index in its open body."""
         self.staging: Staging | None = None
         """The scene under edits; with `only_edits` untouched rows are folded."""
         self.only_edits = False
         self.marked: frozenset[int] = frozenset()
         """Nodes marked by the user."""
         self.reading: Reading | None = None
-        """The reading layout, if active."""
+        """The reading layout, if it is active."""
         self.read: set[str] = set()
         """Edits whose inserts the user has opened."""
         self._open_inserts: dict[str, OpenBlock] = {}
@@ -210,10 +204,7 @@ class ContextRows:
         self._charge_cache = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
-        """Show another call, or the same one with more data.
-
-        `shown` has the display mode of each category.
-        """
+        """Show another call, or the same one with more data; `shown` has the display mode of each category."""
         if self._rows is None or self._path_nodes is None or self._tails is None:
             tree = scene.session.tree
             self._rows, self._path_nodes, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
@@ -273,7 +264,6 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks with a row in the recorded context, without the answer and unsent blocks."""
         return self._rows.context_blocks if self._rows is not None else 0
 
     @property
@@ -286,16 +276,16 @@ class ContextRows:
         return self._listed[index]
 
     def insert_at(self, index: int) -> InsertedBlock | None:
-        """The block inserted by an edit at row `index`; None for other rows."""
+        """The block that an unsent edit inserts at row `index`; None for other rows."""
         return self._staged.insert_at(self.entry(index)) if self._staged is not None else None
 
     def sent_insert_at(self, index: int) -> InsertedBlock | None:
-        """The block of row `index` if an edit inserted it before it was sent."""
+        """The block of row `index` if a sent edit inserted it; else None."""
         entry = self.entry(index)
         return self.staging.insert_of(entry) if self.staging is not None and entry > 0 else None
 
     def open_insert(self, edit: str) -> int | None:
-        """Open the insert of edit `edit`; return its row, None if it has none."""
+        """Open the insert of edit `edit`; returns its row, None if it has none."""
         row_index = next((row for row, new in self.inserts if new.edit.id == edit), None)
         if row_index is not None and self.open_state(row_index) is None:
             self.toggle(row_index)
@@ -316,10 +306,7 @@ class ContextRows:
         return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is in the context, its answer, or the unsent blocks.
-
-        The root is the context's unrecorded part.
-        """
+        """Whether `node` is in the context, its answer, or the unsent blocks; true for the root."""
         if self.scene is None or self._rows is None:
             return False
         return node == ROOT or self._is_sent(node) or self._rows.is_in_tail(node)
@@ -391,7 +378,6 @@ class ContextRows:
 
     @property
     def streaming_rows(self) -> range:
-        """Rows of open blocks that are being streamed; none in a recording."""
         return range(0)
 
     def opened_rows(self, near: range) -> frozenset[int]:
@@ -402,7 +388,7 @@ class ContextRows:
         return frozenset(row for row in candidates if self.open_state(row))
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open or fold row `index`; with `raw` set or clear its JSON view, opening it if needed."""
+        """Open or fold row `index`; with `raw`, open it with or without the JSON view."""
         if self.reading is not None and raw is None and self._uses_reading_layout(index) and self.reading.fold(index):
             return
         state, entry = self.open_state(index), self.entry(index)
@@ -447,10 +433,6 @@ class ContextRows:
         return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
-        """Whether row `index` is drawn in the reading layout.
-
-        Rows that edits touch are not, nor opened ones that are shown as JSON or cannot be extended in this layout.
-        """
         if self.reading is None:
             return False
         entry = self.entry(index)

@@ -66,7 +66,7 @@ async def test_chart_sentences_and_phases_stand_together(size: tuple[int, int], 
         assert "phases" in text and "user" in text and "▲" in text, "the chart marks the call shown"
         assert "10 rounds more reach" in text
         if size[1] >= 40:
-            assert "quadratic: twice the calls" in text and "what grew" in text
+            assert "quadratically: twice the calls" in text and "what grew" in text
 
 
 async def test_where_it_cannot_be_worked_out_the_rest_still_stands() -> None:

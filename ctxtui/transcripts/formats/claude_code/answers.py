@@ -54,8 +54,8 @@ _MIN_ANSWER_SECONDS: Final = 0.5
 class SentRequest(Struct, frozen=True):
     """The recorded part of a request.
 
-    `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known); `front_whole`: both are
-    known. `exchange` is the request itself; None if it is not recorded.
+    `front`: the node at the end of its system prompt and tools (`ROOT`: neither is known); `front_whole`: both are
+    known. `exchange`: the request itself; None if it is not recorded.
     """
 
     front: int = ROOT
@@ -64,8 +64,6 @@ class SentRequest(Struct, frozen=True):
 
 
 class PendingCall:
-    """A call as last emitted, with the updates from later records of its answer."""
-
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
         self.call = call
         self.answer = answer
@@ -128,14 +126,12 @@ class PendingCall:
 
 
 def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
-    """Return the newer of two reports of one answer; a final one is kept over a partial one."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
 
 
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """Add the minimum tokens of an answer that has a report, but no final one."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
         answer.least = sum(map(min_tokens, blocks.values()))
@@ -151,9 +147,9 @@ def first_facts(
 ) -> dict[str, Json]:
     """Collect the extra facts of a call from the first `record` of its answer.
 
-    - `point`: its request was sent after it.
+    - `point`: where its request was sent.
     - `input_before`: input tokens of the last call of its thread.
-    - `times`: those of the newest record before it, and its own.
+    - `times`: of the newest record in its context, and of `record`.
     """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
@@ -176,10 +172,6 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the newest record cannot be the request's start.
-
-    It cannot if the answer would be too fast: a copied file has the copy's time.
-    """
     if (
         prompted is None
         or before is None
@@ -223,10 +215,9 @@ class Answers:
         self.calls: dict[str, Call] = {}
 
     def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
-        """Return the call id of a record's message, and its answer so far (None: not read).
+        """The call id of a record's message, and its answer so far (None: this is its first record).
 
-        The message id identifies a response; responses to which a gateway gives one id are told apart by the request
-        id.
+        Responses to which a gateway gave the same message id are distinguished by the request id.
         """
         id_ = message.id or record.request_id or record.uuid or f"answer {len(self._answers) + 1}"
         answer = self._answers.get(id_)
@@ -247,7 +238,6 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
-        """Begin a new call of `thread`, whose request was sent after `parent`."""
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
@@ -287,9 +277,9 @@ class Answers:
     def extend(
         self, answer: ApiResponse, message: ClaudeMessage, record: ClaudeRecord, time: float | None, end: int
     ) -> tuple[str, Usage | None]:
-        """Add a record of the time `time`, which ends at byte `end`, to `answer`.
+        """Add a record of the time `time`, which ends at byte `end`, to `answer`; returns the call's model and usage.
 
-        Returns the call's model and usage; the call itself is built by `build_call`.
+        Call `build_call` after the last record.
         """
         pending = self._pending_call
         if pending is None or pending.answer is not answer or pending.call is not self.calls[answer.id]:
@@ -352,8 +342,8 @@ class Answers:
     def add_result(self, part: ContentPart, time: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Add a result to the answer that made its call.
 
-        Returns that answer (None for an unknown call), and whether the result belongs there: a second, different result
-        of one call does not.
+        Returns that answer (None for an unknown call), and whether the result belongs to it: a second, different one
+        does not.
         """
         owner = self._owners.get(part.answers)
         if owner is None:
@@ -370,7 +360,6 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id`, as the client does with large ones in later requests."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:
@@ -382,6 +371,6 @@ class Answers:
 def estimate_start(before: float | None, answer_time: float | None) -> float | None:
     """Estimate when a request was sent: `before`, the time of the newest record in its context.
 
-    None if that is unknown, or later than the answer, as in a copied file, whose records may have the copy's time.
+    None if that is unknown or later than the answer (in a copied file).
     """
     return before if before is None or answer_time is None or before <= answer_time else None

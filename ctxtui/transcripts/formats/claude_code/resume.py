@@ -1,10 +1,8 @@
 """Writes sessions that Claude Code resumes (facts §11), its own or those of other tools.
 
-The client rebuilds the context from the chain of records (`parentUuid`), which must stay unbroken: removed records are
-unlinked, and their followers point to what was before them. The new session's id is the file's name.
-
-The client's meter and its compaction use only the usage of the last answer (facts §13.1). They ignore a report of all
-zeros, use the one before it, and count what follows themselves.
+The client rebuilds the context from the chain of records (`parentUuid`), so followers of removed records must point to
+what was before them. Its meter and its compaction use the last usage that is not all zeros, and count what follows
+themselves.
 """
 
 from __future__ import annotations
@@ -49,11 +47,11 @@ from ctxtui.wire.translate.turns import Losses
 
 _COPIED_KEYS: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 _REQUEST: Final = "api-request"
-"""Prefix of the types of request records, which repeat messages and are not used by a resuming client."""
+"""Prefix of the types of request records; a resuming client does not use them."""
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
-"""Removed request records; the shape of requests (system and tools) holds no conversation and stays."""
+"""Request records to remove after a change; others (system and tools) hold no conversation and stay."""
 _COST_STATE: Final = "cost-state"
-"""The client counts the money in this record as the session's own, but a copy has spent nothing yet."""
+"""The record of the money that the session has spent; a copy has spent nothing."""
 # Records outside the chain that are removed with everything else after the session's new end.
 _ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
@@ -63,7 +61,7 @@ _NEW_ID_DIGITS: Final = 12
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session's main file, so that a client that resumes it has the requested context."""
+    """Write a session's main file, so that the client resumes it with the context of `order`."""
     records, lost = read_records(order)
     positions, beside = find_positions(records, order.path)
     # Marks records as `removed`, and sets their `changes` and the items to insert `before` them.
@@ -87,7 +85,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 class SourceRecord(ResumeEntry):
     """One record of the source.
 
-    `usage` is its new report (None: unchanged). `new_members` has the new values of other members (None: removed).
+    `usage`: its new report (None: unchanged). `new_members`: new values of other members (None: removed).
     """
 
     raw: bytes
@@ -97,7 +95,7 @@ class SourceRecord(ResumeEntry):
 
     @property
     def answer_id(self) -> str:
-        """The id of the model's answer that it is a part of; "" if it is not part of one."""
+        """The id of the main agent's answer that it is a part of; "" if it is not part of one."""
         message = self.value.get("message")
         if self.value.get("type") != "assistant" or self.value.get("isSidechain") or not isinstance(message, dict):
             return ""
@@ -119,7 +117,6 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once; also returns what is lost."""
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -162,7 +159,7 @@ def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequenc
 
 
 def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """Make a record with a message of `role`, in the session and client of `template`."""
+    """Make a record with a message of `role`; session, client and time are those of `template`."""
     about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
     message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":
@@ -196,9 +193,8 @@ def find_positions(
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
     """Map indexes of `path` to their record and part, and to further records.
 
-    A context from the records of requests has the client's reminders as they were sent: wrapped, joined to a person's
-    text, several in one turn. In the file each is an attachment of its own (facts §13.1); it is found by its text, and
-    an item may be made of several records.
+    Request records have the client's reminders as they were sent, several in one item. In the transcript each is a
+    record of its own (facts §13.1), found by its text.
     """
     positions, beside = find_blocks(path, records), {}
     used_positions = set(positions.values())
@@ -249,8 +245,8 @@ def _strip_wrapper(text: Any) -> str:
 def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
     """Set usage after the first change to zero, and remove requests there.
 
-    The last answer, if it is after the first change or itself changed, gets the computed size, if known, marked as an
-    estimate. The record of the money spent, and the client's replacements of edited results, are removed in any case.
+    The last answer, if it is after that or itself changed, gets the computed size, marked as an estimate. The record of
+    the money spent, and the client's replacements of edited results, are removed in any case.
     """
     first = first_change(records)
     last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")
@@ -276,7 +272,6 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
 
 
 def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
-    """Drop the client's replacement text of a large result if the result was edited."""
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
@@ -294,8 +289,6 @@ _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceTool
 
 
 class ResumeChain:
-    """The records of a session with inserted ones."""
-
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
         self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
@@ -335,9 +328,9 @@ class ResumeChain:
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_remaining(self, uuid: Any) -> Any:
-        """Return the uuid of the nearest record from `uuid` upwards that is not removed.
+        """The uuid of the nearest record from `uuid` upwards that is not removed; None if there is none.
 
-        None if there is none; an unknown `uuid` is returned as it is.
+        An unknown `uuid` is returned as it is.
         """
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             record = self._by_id[uuid].value
@@ -357,10 +350,7 @@ class ResumeChain:
         return changes
 
     def _update_compaction(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Update a compaction's references to the messages that it kept.
-
-        The client keeps none of them if one of the named records is missing.
-        """
+        """Update a compaction's references to the messages that it kept; the client drops all if one is missing."""
         updated = dict(metadata)
         segment, listed = updated.get("preservedSegment"), updated.get("preservedMessages")
         if isinstance(segment, dict):
@@ -381,7 +371,6 @@ class ResumeChain:
         return {"anchorUuid": self._nearest_remaining(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _uuids_between(self, head: Any, tail: Any) -> list[Any]:
-        """List the uuids from `head` to `tail` along the chain; empty if `tail` is not under `head`."""
         uuids: list[Any] = []
         uuid = tail
         while isinstance(uuid, str) and uuid in self._by_id and uuid not in uuids:
@@ -401,7 +390,6 @@ class ResumeChain:
         return current
 
     def _belongs_to_removed(self, record: SourceRecord) -> bool:
-        """Whether `record` is a snapshot of the files at the time of a removed one."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
@@ -411,7 +399,7 @@ def _encode_line(record: Mapping[str, Any]) -> bytes:
 
 
 _VERSION: Final = "2.1.332"
-"""Client version whose record format new sessions use (facts §13)."""
+"""Client version whose record format new sessions use."""
 _TRANSLATED_KINDS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
 _POSITION_MEMBERS: Final = frozenset({"cache_control", "citations"})

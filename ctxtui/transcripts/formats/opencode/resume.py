@@ -1,7 +1,7 @@
 """Write an OpenCode export that the client imports and resumes, with an edited context.
 
-``opencode import`` ignores ids that it has, so the session, its messages and their parts get new ones; they have the
-same prefixes as the old ones, because OpenCode orders messages by time and id, parts by id (facts §13.4).
+``opencode import`` ignores ids that it has, so the session, its messages and their parts get new ones. These begin like
+the old ones, because OpenCode orders messages by time and id, parts by id.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
-    """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
     value = opencode_parts.convert_answer_part(part) if message.is_answer else opencode_parts.convert_user_part(part)
     digests = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
     result = opencode_parts.convert_result(part) if message.is_answer else None
@@ -92,9 +91,9 @@ def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]
 
 
 class _ImportMessage(ResumeEntry):
-    """A message of the new session: as recorded (`recorded`), and as it will be (`value`).
+    """A message of the new session: as `recorded`, and as it will be (`value`).
 
-    `positions` has the part and the role of each of its blocks. `estimated`: its token counts are an estimate.
+    `positions`: part and role of each of its blocks. `estimated`: its token counts are an estimate.
     """
 
     recorded: OpenCodeMessage
@@ -119,7 +118,6 @@ class _ImportMessage(ResumeEntry):
 
     @property
     def dropped_parts(self) -> set[int]:
-        """The parts whose text or call is removed; a call's result is in the same part."""
         return {
             self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
         }
@@ -130,7 +128,7 @@ class _ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, remove everything after the block `last`, and yield losses."""
+        """Apply the changes, remove everything after the block `last` (None: nothing), and yield losses."""
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():
@@ -163,7 +161,6 @@ class _ImportMessage(ResumeEntry):
             parts[place] = {**ids, "type": "text", "text": read_block_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
-        """Set estimated tokens; without `input_tokens` they are zeros, as without a report."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
@@ -175,9 +172,9 @@ class _ImportMessage(ResumeEntry):
 def _make_messages(
     groups: Sequence[Sequence[Item]], messages: Sequence[_ImportMessage], number: int, lost: list[str]
 ) -> Iterator[_ImportMessage]:
-    """Make messages from inserted items, just before the message `number`, or at the end.
+    """Make messages from inserted items, before the message `number` (or at the end).
 
-    Each copies members of the nearest message of its side; without one, the items are lost (`lost`).
+    Each copies members of the nearest message of its side; without one, the items are lost.
     """
     at_end = number == len(messages)
     for n, group in enumerate(groups):
@@ -200,10 +197,7 @@ def _make_messages(
 
 
 def _update_usage(messages: Sequence[_ImportMessage], order: ResumeOrder) -> None:
-    """Set usage reports that do not apply to the new context to zero.
-
-    The last answer, if it is one of them, gets the computed size, if known.
-    """
+    """Set usage reports that do not apply to the new context to zero (the last answer's to the computed size)."""
     first = first_change(messages)
     answers = [n for n, message in enumerate(messages) if message.recorded.is_answer and not message.removed]
     for n in answers:
@@ -243,17 +237,12 @@ def _describe_session(info: dict[str, Any], messages: Sequence[_ImportMessage], 
 
 
 def _copy_notes(messages: Sequence[_ImportMessage]) -> dict[str, Any]:
-    """Notes for ctxtui's reader: the ids of copied answers, and of those with estimated tokens."""
     answers = [message for message in messages if message.recorded.is_answer]
     estimated = [answer.recorded.id for answer in answers if answer.estimated]
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
 def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessage], list[str]]:
-    """Read the description of the session, its messages, and what could not be read.
-
-    Raises `CtxtuiError` if it is not in the source.
-    """
     damage = None
     if tables_in(order.source[:HEAD_BYTES]):
         tables = parse_rows(order.source)
@@ -268,7 +257,7 @@ def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessa
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a database row to an export's `info`, which older files are already."""
+    """Convert a database row to an export's ``info``; a row of older files is one already."""
     if "time" in row:
         return row
     members = {key: row[key] for key in _COPIED_COLUMNS if row.get(key) is not None}
@@ -285,7 +274,7 @@ def _make_tokens(input_: int, output: int) -> dict[str, Any]:
 def _neighbor_id(id_: str, step: int) -> str:
     """Make an id that sorts `step` ids after `id_`, or before it if negative.
 
-    An id in another form sorts so as soon as `_with_new_ids` has appended ``_`` and its suffix to both.
+    If `id_` has another form, they sort so after `_with_new_ids`.
     """
     match = _ID.fullmatch(id_)
     if match is None:
@@ -295,15 +284,11 @@ def _neighbor_id(id_: str, step: int) -> str:
 
 
 def _session_id(now: float, random: str) -> str:
-    """Make the id of a session begun at `now` (Unix seconds): later ones sort first."""
     return f"ses_{~(round(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF:012x}{random.replace('-', '')[:14]}"
 
 
 def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
-    """Replace the ids of the session, its messages and parts, including all references.
-
-    Each gets one of its own, even if two had the same; a part without one gets one by its position.
-    """
+    """Replace the ids of the session, its messages and parts, and all references, by unique new ones."""
     names: dict[str, str] = {}
     for message in value["messages"]:
         info = message["info"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,15 +21,19 @@ from ctxtui.wire.sse import ServerEvent
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
 """Members of a request that hold its context; the others are parameters."""
 _MARKER: Final = "cachePoint"
-
-
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument"
 _DOCUMENT_TYPES: Final = {
     "pdf": "application/pdf",
     "csv": "text/csv",
+    "doc": "application/msword",
+    "docx": f"{_OFFICE}.wordprocessingml.document",
+    "xls": "application/vnd.ms-excel",
+    "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
     "html": "text/html",
     "md": "text/markdown",
     "txt": "text/plain",
 }
+"""The media type of each ``format`` of a document."""
 
 
 def request_items(body: dict[str, Json]) -> list[Item]:
@@ -76,14 +81,25 @@ def _convert_part(part: Json) -> Json:
             return messages.thinking(as_str(reasoning.get("text")), reasoning.get("signature"))
         case "reasoningContent":
             return {"type": "redacted_thinking", "data": inner.get("redactedContent")}
-        case "image":
-            return {"type": "image", "source": _convert_source(inner, f"image/{as_str(inner.get('format'))}")}
-        case "document":
-            other_members = {k: v for k, v in inner.items() if k not in ("format", "name", "source")}
-            format_ = as_str(inner.get("format")) or "pdf"
-            source = _convert_source(inner, _DOCUMENT_TYPES.get(format_, format_))
-            return {"type": "document", "source": source, "title": as_str(inner.get("name")), **other_members}
+        case "image" | "document":
+            return _convert_media(kind, inner)
+        case "citationsContent":
+            words = "".join(as_str(generated.get("text")) for generated in as_dicts(inner.get("content")))
+            citations = as_list(inner.get("citations"))
+            return messages.text(words, citations=citations) if citations else messages.text(words)
+        case "searchResult":
+            return {**inner, "type": "search_result", "content": _convert_parts(inner.get("content"))}
+        case "guardContent" if "text" in inner:
+            return messages.text(get_path(inner, "text", "text"))
     return {"type": kind, **part}
+
+
+def _convert_media(kind: str, inner: dict[str, Json]) -> dict[str, Json]:
+    format_ = as_str(inner.get("format")) or ("pdf" if kind == "document" else "png")
+    media_type = _DOCUMENT_TYPES.get(format_, f"application/{format_}") if kind == "document" else f"image/{format_}"
+    title = {"title": as_str(inner.get("name"))} if kind == "document" else {}
+    other_members = {key: item for key, item in inner.items() if key not in ("format", "name", "source")}
+    return {"type": kind, "source": _convert_source(inner, media_type), **title, **other_members}
 
 
 def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
@@ -94,7 +110,7 @@ def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
         return {"type": "text", "media_type": "text/plain", "data": source["text"]}
     if "s3Location" in source:
         location = as_dict(source["s3Location"])
-        return {**location, "type": "url", "url": location.get("uri")}
+        return {**location, "type": "url", "url": location.get("uri"), "media_type": media_type}
     if "content" in source:
         return {"type": "content", "content": _convert_parts(source["content"])}
     return {"media_type": media_type, **source}
@@ -172,8 +188,40 @@ def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
         elif kind == "toolUse":
             call = {**as_dict(block.get(kind))}
             block[kind] = {**call, "input": as_str(call.get("input")) + as_str(as_dict(news).get("input"))}
+        elif kind == "toolResult":
+            result = as_dict(block.get(kind))
+            block[kind] = {**result, "content": _join_texts([*as_list(result.get("content")), *as_list(news)])}
+        elif kind == "citation":
+            block["citations"] = [*as_list(block.get("citations")), news]
+        elif kind == "image":
+            _add_image(block, as_dict(news))
         elif kind == "reasoningContent":
             _add_reasoning(block, as_dict(news))
+
+
+def _join_texts(content: list[Json]) -> list[Json]:
+    """The parts of a result, with the pieces of a text as one part."""
+    joined: list[Json] = []
+    for part in content:
+        last = joined[-1] if joined else None
+        if isinstance(part, dict) and isinstance(last, dict) and part.keys() == last.keys() == {"text"}:
+            joined[-1] = {"text": as_str(last["text"]) + as_str(part["text"])}
+        else:
+            joined.append(part)
+    return joined
+
+
+def _add_image(block: dict[str, Json], news: dict[str, Json]) -> None:
+    """Add to an image; the base64 of each event may end with padding."""
+    image = as_dict(block.get("image"))
+    before, piece = (as_str(as_dict(each.get("source")).get("bytes")) for each in (image, news))
+    if before and piece:
+        try:
+            whole = base64.b64encode(base64.b64decode(before) + base64.b64decode(piece)).decode()
+        except ValueError:
+            whole = before + piece
+        news = {**news, "source": {"bytes": whole}}
+    block["image"] = {**image, **news}
 
 
 def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
@@ -190,7 +238,9 @@ def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
 
 
 def _finish_block(block: dict[str, Json]) -> Json:
-    """Parse the JSON of a tool call's input; text that is cut stays a string."""
+    """Parse the JSON of a tool call's input (text that is cut stays a string), and join a text and its citations."""
+    if "citations" in block:
+        return {"citationsContent": {"content": [{"text": block.get("text")}], "citations": block["citations"]}}
     call = as_dict(block.get("toolUse"))
     text = call.get("input", "")
     if not call or not isinstance(text, str):

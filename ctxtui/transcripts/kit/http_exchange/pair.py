@@ -44,9 +44,8 @@ _GRADE: Final = "</severity>"
 class Sender(Struct, frozen=True, kw_only=True):
     """The client that sent a request.
 
-    `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
-    thread that started this one, `label` the client's name for it. `aside` is the kind of side call, if the recording
-    names it.
+    `session` and `thread` are the client's own ids ("": none; `MAIN`: its main thread), `parent` is the thread that
+    started this one, `label` the client's name for it. `aside`: the kind of side call, if the recording names it.
     """
 
     session: str = ""
@@ -59,10 +58,7 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def has_known_side_calls(self) -> bool:
-        """Whether requests besides the conversation are recognized by their form.
-
-        Other programs may send the same forms for reasons of their own.
-        """
+        """Whether its side calls are recognized by their bodies; other programs may send such bodies as turns."""
         return bool(self.session) or self.client == _GEMINI_CLI
 
     @property
@@ -101,10 +97,7 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
 
 
 def read_session(sender: Sender, body: bytes) -> str:
-    """The session that `sender` names in the `body` of a request; "" for none.
-
-    Kimi Code sends its session's id as the user (Anthropic's API) or as the key of the cache (others).
-    """
+    """The session that `sender` (Kimi Code) names in the `body` of a request; "" for none."""
     if not sender.names_session_in_body:
         return ""
     request = as_dict(parse_body(body))
@@ -114,7 +107,7 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for one of its turns."""
+    """Classify a request that a client makes besides the conversation; "" for one of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)
@@ -143,10 +136,6 @@ def classify_side_call(path: str, body: Json) -> str:
 
 
 def _asks_for_severity(request: dict[str, Json]) -> bool:
-    """Whether Claude Code's permission check asks how harmful a tool call is.
-
-    It stops at the grade (2.1.300), or its last text says how to write the grade (2.1.332).
-    """
     if any(_GRADE in as_str(sequence) for sequence in as_list(request.get("stop_sequences"))):
         return True
     content = next((message.get("content") for message in reversed(as_dicts(request.get("messages")))), None)
@@ -185,9 +174,8 @@ _BETAS: Final = "anthropic-beta"
 class Exchange(Struct, frozen=True):
     """One HTTP exchange.
 
-    `request` and `response` are bodies as sent (decompressed; empty if there was none), `status` the HTTP status (0:
-    not recorded). Times are Unix seconds. `line` is its position in the recording (1-based, 0: unknown), `extra`
-    further recorded fields.
+    Bodies are decompressed (empty: none), times are Unix seconds. `status`: 0 if not recorded. `line`: its position in
+    the recording (1-based, 0: unknown). `extra`: further recorded fields.
     """
 
     request: bytes
@@ -215,7 +203,6 @@ class Exchange(Struct, frozen=True):
 
     @property
     def _location(self) -> str:
-        """The URL without scheme, which some recordings leave out, and without query."""
         url = self.url.partition("?")[0]
         return url.partition("://")[2] or url
 
@@ -241,14 +228,11 @@ def parse_body(body: bytes | str) -> Json:
 
 
 def replaces_answer(decision: Json) -> bool:
-    """Whether by a relay's decision the user or a replay answered in place of the model."""
+    """Whether, by a relay's decision, the user or a replay answered instead of the model."""
     return get_path(decision, "released") == "answer" or bool(get_path(decision, "played"))
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """Read the active beta features for `Exchange.extra` from a request's headers.
-
-    A cache keeps the prefixes of different sets apart (facts §2).
-    """
+    """The active beta features of a request, for `Exchange.extra`; caches depend on them (facts §2)."""
     named = [name for key, text in headers if key.lower() == _BETAS for name in map(str.strip, text.split(",")) if name]
     return {"betas": list[Json](named)} if named else {}

@@ -30,8 +30,6 @@ else:
 
 
 class EditableText(Struct, frozen=True):
-    """A text that can be replaced, and a function that stages its replacement."""
-
     text: str
     stage: Callable[[str], None]
 
@@ -46,7 +44,6 @@ class RewritingController(EditController):
             editable.stage(new)
 
     def _text_under_cursor(self) -> EditableText | None:
-        """Return the text under the cursor; None with a message if it cannot be replaced."""
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or not self.edits.check_ready():
             return None
@@ -65,7 +62,6 @@ class RewritingController(EditController):
         return None
 
     def _replace_inserted(self, edit: Edit, text: str) -> None:
-        """Replace the text of the summary or note that `edit` inserts."""
         reworded = edits_from_selection.reword_insertion(edit, text)
         if reworded is not None and self.edits.overlay is not None:
             if not edit.spec.replaces_blocks:
@@ -78,10 +74,7 @@ class RewritingController(EditController):
             self.edits.stage_text(edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text))
 
     def _edit_externally(self, text: str) -> str | None:
-        """Return `text` as edited in $EDITOR, or None.
-
-        Without an editor, open the screen's own instead.
-        """
+        """Return `text` as changed in $EDITOR; None if it was not. Without an editor, open the screen's own."""
         new = None
         try:
             with self.access.suspended():
@@ -110,7 +103,6 @@ class RewritingController(EditController):
         self._edit_here(editable.text, "edit text in place", "", stage_text)
 
     def _edit_here(self, text: str, title: str, details: str, accept: Callable[[str], None]) -> None:
-        """Show `text` in the screen's editor; `accept` gets the accepted text, changed or not."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
 
         def left(new: str | None) -> None:
@@ -172,7 +164,6 @@ class RewritingController(EditController):
     # Hoisting
 
     def hoist(self) -> None:
-        """Offer the static part of the message for editing, then move it to the front."""
         targets, scene = self._targets(), self.panels.scene
         if targets is None or scene is None:
             return
@@ -189,10 +180,7 @@ class RewritingController(EditController):
         self._edit_here(offer, "part to move to the front", details, hoist_part)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """Return what other messages have too, else what marked blocks share, else all.
-
-        Also return a note on it.
-        """
+        """The part that other messages have too, else the part that marked blocks share, else all; with a note."""
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
@@ -207,7 +195,6 @@ class RewritingController(EditController):
     # All of them
 
     def _targets(self) -> tuple[Applied, list[int]] | None:
-        """Return the edited context and the positions to act on, if there are any."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return None
