@@ -25,7 +25,10 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer; `input` is decoded ({} without arguments), or the text if it is no JSON."""
+    """A tool call in an answer.
+
+    `input` is decoded ({} without arguments), or the text if it is no JSON.
+    """
 
     id: str
     name: str
@@ -298,7 +301,10 @@ def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversatio
 
 
 def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `conversation` with another system text, in `parts`; thinking is left out as in `with_tools`."""
+    """A copy of `conversation` with another system text, in `parts`.
+
+    Thinking is left out as in `with_tools`.
+    """
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, (), parts))
     items = conversation.tree.items(conversation.head)

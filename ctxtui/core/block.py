@@ -104,7 +104,10 @@ def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
 
 
 def unreadable(place: str, reason: str) -> Block:
-    """Make a placeholder for a record that could not be read; `place` is ``line 812`` or a JSON path."""
+    """Make a placeholder for a record that could not be read.
+
+    `place` is ``line 812`` or a JSON path.
+    """
     return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
 
 

@@ -66,7 +66,10 @@ class Stamp(Struct, frozen=True):
 
 
 def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
+    """Make the entry that applies all staged edits, or `only` these ids.
+
+    Empty if there are none.
+    """
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:

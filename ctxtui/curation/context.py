@@ -113,9 +113,9 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from a context's blocks, most by digest; it stays while the context grows.
+    """Cache of values derived from a context's blocks, most by digest.
 
-    `texts` counts each text in the first `counted` blocks.
+    It stays while the context grows. `texts` counts each text in the first `counted` blocks.
     """
 
     def __init__(self) -> None:

@@ -142,7 +142,9 @@ class Store:
         progress: Progress | None = None,
         now: float | None = None,
     ) -> str:
-        """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
+        """Store `session` (which must not change meanwhile) as read from `source`.
+
+        Returns its id in the store.
 
         - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
         - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
@@ -164,7 +166,10 @@ class Store:
 
     @explains_errors
     def load(self, session_id: str) -> Session:
-        """The stored session; its node ids, and the title if the user set one, differ from the imported one's."""
+        """The stored session.
+
+        Its node ids, and the title if the user set one, differ from the imported one's.
+        """
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
     @explains_errors
@@ -285,7 +290,10 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of a file with this size and mtime, made by this `version` of its code; or None."""
+        """The cached summary of a file with this size and mtime, made by this `version` of its code.
+
+        Or None.
+        """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors
@@ -304,7 +312,10 @@ class Store:
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache (path, size, mtime, summary); one by the more detailed version `more` stays if its file is the same."""
+        """Cache (path, size, mtime, summary).
+
+        One by the more detailed version `more` stays if its file is the same.
+        """
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 
     @explains_errors

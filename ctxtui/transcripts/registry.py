@@ -179,10 +179,10 @@ FORMATS: Final[tuple[Format, ...]] = (
 
 
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
-    """Detect the format of a file from its first 64 KiB (cut anywhere) and its name; None if none fits.
+    """Detect the format of a file from its first 64 KiB (cut anywhere) and its name.
 
-    The highest score wins, of equal ones the first. `further` returns plugin formats; it is only called if no built-in
-    format is certain.
+    None if none fits. The highest score wins, of equal ones the first. `further` returns plugin formats; it is only
+    called if no built-in format is certain.
     """
     head = head[: file_head.HEAD_BYTES]
     best, best_score = None, 0.0

@@ -156,7 +156,10 @@ class BlockLifetimes:
         return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
+        """Number of the block of `node` among equal ones in its context, from 1.
+
+        0 if it did not occur.
+        """
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:

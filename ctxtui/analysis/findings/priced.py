@@ -57,7 +57,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """Moment at which applying its edits costs least, the first one if no price is known; None without edits."""
+        """Moment at which applying its edits costs least, the first one if no price is known.
+
+        None without edits.
+        """
         return best_moment(self.tag) if self.tag is not None else None
 
     @property

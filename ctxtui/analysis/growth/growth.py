@@ -246,9 +246,9 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
-    """First and last call (from 1) of the last stretch without a cut; if that is too short, of the longest.
+    """First and last call (from 1) of the last stretch without a cut.
 
-    (0, 0) without calls.
+    If that is too short, of the longest. (0, 0) without calls.
     """
     if not every:
         return 0, 0
@@ -288,7 +288,10 @@ def thread_growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """Growth of one thread of a counted book; `twice` is as in `SentAgain`, `since` is the call still to be made."""
+    """Growth of one thread of a counted book.
+
+    `twice` is as in `SentAgain`, `since` is the call still to be made.
+    """
     every = tuple(call_sizes(book, thread.calls))
     first, last = last_stretch(every)
     stretch = every[first - 1 : last] if every else ()

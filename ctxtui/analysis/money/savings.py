@@ -113,7 +113,10 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node); None if it saves nothing."""
+    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node).
+
+    None if it saves nothing.
+    """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -164,9 +167,9 @@ _MAX_CALLS: Final = 200
 
 
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Saving by clearing old tool results once, at the best moment and depth; it may be negative.
+    """Saving by clearing old tool results once, at the best moment and depth.
 
-    None if there is nothing to clear, or no price.
+    It may be negative. None if there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -241,7 +244,10 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token: as for the call's writes; without any, Anthropic's 5m write or full price."""
+    """USD for one unread token: as for the call's writes.
+
+    Without any, Anthropic's 5m write or full price.
+    """
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh

@@ -100,7 +100,10 @@ _MIN_FRONT_SHARE: Final = 0.5
 
 
 class ReadContexts:
-    """Read contexts of a session's calls; other threads may call all methods but `advance` meanwhile."""
+    """Read contexts of a session's calls.
+
+    Other threads may call all methods but `advance` meanwhile.
+    """
 
     def __init__(self, book: Book) -> None:
         self._book = book

@@ -250,9 +250,10 @@ class Shortfalls:
     def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """Tokens by which the unrecorded system prompt and tools (`front`) decreased; negative: increased.
+        """Tokens by which the unrecorded system prompt and tools (`front`) decreased.
 
-        `rest` is the residual, `lowered` the last decrease. `explained`: absent blocks explain this report.
+        Negative: increased. `rest` is the residual, `lowered` the last decrease. `explained`: absent blocks explain
+        this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):

@@ -54,10 +54,10 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit to reject because it breaks the thinking of the latest answers; None without one.
+    """Find an edit to reject because it breaks the thinking of the latest answers.
 
-    It changes or removes a block before remaining thinking, or removes thinking before a remaining block. `changed` are
-    the positions whose edits may be rejected.
+    None without one. It changes or removes a block before remaining thinking, or removes thinking before a remaining
+    block. `changed` are the positions whose edits may be rejected.
     """
     is_followed = has_thinking = False
     for index in _last_run(context, closure, inserts):
@@ -260,7 +260,10 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Apply the `requests`; those that clash are rejected one by one, or all if that does not help."""
+    """Apply the `requests`.
+
+    Those that clash are rejected one by one, or all if that does not help.
+    """
     keep_tools(context, requests)
     while True:
         closed = _close_and_place(context, requests, rules)

@@ -173,7 +173,10 @@ def _find_differently_read(side: Applied, text_before: int, text_after: int) -> 
 
 
 def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
-    """The block that the provider reads at a raw position; None: nothing, or thinking before `user_text`."""
+    """The block that the provider reads at a raw position.
+
+    None: nothing, or thinking before `user_text`.
+    """
     if position >= len(side.context):
         return None
     block = side.context.items[position].block

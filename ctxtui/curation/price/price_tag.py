@@ -241,9 +241,10 @@ def price_tag(
 
 
 def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
-    """The breakage of a next request that reads `read` tokens; None if it continues the last sent one.
+    """The breakage of a next request that reads `read` tokens.
 
-    It differs from the request of `question` from the raw position `parts_at` on (None: nowhere).
+    None if it continues the last sent one. It differs from the request of `question` from the raw position `parts_at`
+    on (None: nowhere).
     """
     first_difference = min(
         (position for position in (question.parts_at, parts_at) if position is not None), default=None

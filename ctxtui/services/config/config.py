@@ -51,7 +51,10 @@ class Config(Struct, frozen=True):
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """Yield (name, value, origin) of every setting; of tables entry by entry, unless they are empty."""
+        """Yield (name, value, origin) of every setting.
+
+        Of tables entry by entry, unless they are empty.
+        """
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:

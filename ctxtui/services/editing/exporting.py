@@ -74,7 +74,10 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenCo
 
 
 def own_form(chosen: ChosenCall) -> str:
-    """The form of the call's dialect; if that is not recorded, guessed from its provider and model."""
+    """The form of the call's dialect.
+
+    If that is not recorded, guessed from its provider and model.
+    """
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
     if dialect in BODIES:
@@ -320,7 +323,10 @@ def session_path(result: WrittenContext, output: Path | None) -> Path:
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command for the tool to resume the session; None if `form` is not a tool's."""
+    """Id, file name and command for the tool to resume the session.
+
+    None if `form` is not a tool's.
+    """
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}

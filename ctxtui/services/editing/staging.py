@@ -245,9 +245,9 @@ class StagingArea:
         return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
-        """Reason why the provider would refuse the next request with `edits` but not without them; "" if none.
+        """Reason why the provider would refuse the next request with `edits` but not without them.
 
-        Raises `CtxtuiError` if the recorded request is damaged.
+        "" if none. Raises `CtxtuiError` if the recorded request is damaged.
         """
         plain = self.to_edited_context(scene, staged=True)
         under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)

@@ -194,7 +194,10 @@ class Commanded:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """The arithmetic of the figures at `spot`: sentences by glossary word; `sums.ROW`: of any other figure."""
+        """The arithmetic of the figures at `spot`: sentences by glossary word.
+
+        `sums.ROW`: of any other figure.
+        """
         return {}
 
     def is_text(self, spot: Spot) -> bool:

@@ -229,7 +229,10 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether there is anything to list in the inspector `host`; if not, the tab cannot be opened."""
+        """Whether there is anything to list in the inspector `host`.
+
+        If not, the tab cannot be opened.
+        """
         return True
 
     def done(self, result: Result) -> None:
