@@ -155,7 +155,10 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`, sent as requests with `skeleton`."""
+    """One line of context of a hosted agent: the path to `head` in `tree`.
+
+    Its requests are sent with `skeleton`.
+    """
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree

@@ -41,7 +41,10 @@ _ALONE: Final = frozenset(
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message, or of one item outside messages (Responses)."""
+    """Positions `start` to `stop` (exclusive) of one message.
+
+    Or of one item outside messages (Responses).
+    """
 
     start: int
     stop: int
@@ -226,7 +229,10 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """Find the position of the target, and whether its block is unchanged: then longer contexts have it there."""
+        """Find the position of the target, and whether its block is unchanged.
+
+        If it is, longer contexts have it there too.
+        """
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True

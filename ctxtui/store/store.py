@@ -64,7 +64,10 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack all bodies in the copy `path`, so that it can be read without zstd, and empty its index."""
+    """Unpack all bodies in the copy `path`, and empty its index.
+
+    It can then be read without zstd.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -220,7 +223,7 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now` (Unix seconds).
+        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now`.
 
         Without a time of calls, the first import counts.
         """
@@ -298,12 +301,18 @@ class Store:
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """(`rows.sql_text` of the path, size, mtime, version) of the summaries by other `versions` of their code."""
+        """The summaries by other `versions` of their code.
+
+        Tuples of `rows.sql_text` of the path, size, mtime, version.
+        """
         return cache.outdated_summaries(self._conn, versions)
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """(`rows.sql_text` of the path, size, mtime, JSON text) of all summaries by this `version` of their code."""
+        """All summaries by this `version` of their code.
+
+        Tuples of `rows.sql_text` of the path, size, mtime, JSON text.
+        """
         return cache.load_summaries(self._conn, version)
 
     @explains_errors

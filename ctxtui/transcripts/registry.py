@@ -60,7 +60,10 @@ def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader
 
 
 def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
-    """Make readers that also emit a call for each pass of another model in an answer (see `passes`)."""
+    """Make readers that also emit a call for each pass of another model in an answer.
+
+    See `passes`.
+    """
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.

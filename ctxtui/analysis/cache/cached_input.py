@@ -40,7 +40,10 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds: an automatic cache's retention if known, else `longest`."""
+    """Lifetime of a cached prefix in seconds.
+
+    That of an automatic cache if known, else `longest`.
+    """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest

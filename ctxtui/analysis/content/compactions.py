@@ -501,9 +501,10 @@ def keep_fact(summary: str, fact: Fact) -> str:
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """The summary's text with the lost files, decisions, and literals that a person or the model wrote again.
+    """The summary's text with what was lost and written again.
 
-    `otherwise` replaces a summary without text.
+    These are files, decisions, and literals that a person or the model wrote again. `otherwise` replaces a summary
+    without text.
     """
     texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
     parts = ["\n\n".join(texts) or otherwise]

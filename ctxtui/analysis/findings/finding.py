@@ -110,7 +110,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
             raise NothingToStage(error.message) from error
 
     def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
-        """Edits of `kind`, one for each of `positions` that is not changed, pinned or reverted by the user."""
+        """Edits of `kind`, one for each of `positions` that may be edited.
+
+        Those that the user changed, pinned or reverted get none.
+        """
         here = self.policy_context
         return [
             make(kind, here.context.targets([p]), params)

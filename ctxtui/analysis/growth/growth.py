@@ -151,7 +151,10 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """A part of the context over a stretch of calls: tokens at its ends, and `carry` (tokens x calls)."""
+    """A part of the context over a stretch of calls.
+
+    Tokens at its ends, and `carry` (tokens x calls).
+    """
 
     name: str
     begins: int
@@ -164,7 +167,10 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Input tokens `sent` in all calls, those of them sent `before`, and duplicates in the last context (`twice`)."""
+    """Input tokens `sent` in all calls, and those of them sent `before`.
+
+    `twice` are the tokens of duplicates in the last context.
+    """
 
     sent: int
     before: int

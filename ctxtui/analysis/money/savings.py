@@ -1,4 +1,4 @@
-"""Savings: what one change would have saved, minus its own cost, if the calls were otherwise the same."""
+"""Savings by one change, minus its own cost, with the same calls otherwise."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def find_savings(
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Saving by cache entries that live an hour instead of five minutes: fewer rewrites, but dearer writes.
+    """Saving by cache entries that live an hour instead of five minutes.
 
-    None if no rewrite would have been avoided, or no price is known.
+    There are fewer rewrites, but writes cost more. None if no rewrite would have been avoided, or no price is known.
     """
     avoided = {
         miss.number: miss
@@ -73,9 +73,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 
 
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Saving by cache entries that live five minutes instead of an hour: cheaper writes, but more of them.
+    """Saving by cache entries that live five minutes instead of an hour.
 
-    None if nothing was written for an hour at a known price.
+    Writes are cheaper, but there are more of them. None if nothing was written for an hour at a known price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None

@@ -1,4 +1,4 @@
-"""Finds blocks that a model did not read, by reports of fewer input tokens than the recorded context has.
+"""Find blocks that a model did not read: reports have fewer tokens than the context.
 
 A recording may hold blocks that were not in the request: without a record of it, a client clears old tool results or
 drops old messages, and a provider leaves out thinking. The *residual* of a call is its reported input without the
@@ -218,7 +218,10 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for a report so small that blocks must be absent, whatever the earlier residual was."""
+        """Like `find_absent`, for a report so small that blocks must be absent.
+
+        The earlier residual does not matter.
+        """
         call = step.call
         most = -(_ESTIMATE_SHARE if call.usage is None else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:

@@ -235,7 +235,7 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints `had` of `base`, without those that an edit set on a block that is now removed.
+    """The breakpoints `had` of `base`, without those on removed blocks that an edit set.
 
     A breakpoint of the client at such a block is in force again.
     """

@@ -70,9 +70,9 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Time at which the readable prefix expires if nothing is sent (Unix seconds, to half a second).
+        """Time at which the readable prefix expires if nothing is sent.
 
-        None if nothing would be read, or it does not expire.
+        In Unix seconds, to half a second. None if nothing would be read, or it does not expire.
         """
         if not self.read:
             return None
@@ -299,9 +299,9 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
 
 
 def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
-    """Tokens of thinking that is lost because it is bound to the context before, which changes from `first` on.
+    """Tokens of thinking that is lost because the context before it changes.
 
-    Repairs remove it, or the provider withholds it silently (OpenAI, facts §4).
+    It changes from `first` on. Repairs remove it, or the provider withholds it silently (OpenAI, facts §4).
     """
     context = after.context
     lost = [p for p, change in after.changes.items() if change.why == BOUND and p not in before.changes]

@@ -408,7 +408,10 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings: the client's time-out less a margin, or a default."""
+    """Seconds that a request can be held without pings.
+
+    The client's time-out less a margin, or a default.
+    """
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.

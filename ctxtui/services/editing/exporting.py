@@ -1,4 +1,4 @@
-"""Writes a context as a request body, a shell command, ctxtui's format or a session to resume.
+"""Write a context: request body, shell command, ctxtui's format, session to resume.
 
 In all functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
@@ -52,10 +52,10 @@ EXPORT_FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 
 
 def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenContext:
-    """Export `session` in ctxtui's own format, or the `chosen` call's context as a body or curl command.
+    """Export `session` in ctxtui's own format, or the `chosen` call's context.
 
-    If the request is recorded in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for any
-    other form, also for those in `RESUMED`.
+    The context becomes a body or a curl command. If the request is recorded in the dialect `form`, the body is byte for
+    byte what was sent. Raises `NotFound` for any other form, also for those in `RESUMED`.
     """
     if form not in (OWN, *BODIES, CURL):
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join((OWN, *BODIES, CURL))}")
@@ -115,9 +115,9 @@ def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) ->
 
 
 def write_beside(path: Path, written: WrittenContext, source: Path | None) -> None:
-    """Write the further files of the session that was written to `path`, and copy Claude Code's rewind files.
+    """Write the further files of the session that was written to `path`.
 
-    Raises `CtxtuiError`, also if one of the files exists.
+    Claude Code's rewind files are copied. Raises `CtxtuiError`, also if one of the files exists.
     """
     for name, data in written.beside.items():
         place = path.parent / name
@@ -318,7 +318,10 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output` unless it is ``-``, else the required name, else ``FILE``."""
+    """The path of a session to resume.
+
+    `output` unless it is ``-``, else the required name, else ``FILE``.
+    """
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 

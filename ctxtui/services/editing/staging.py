@@ -104,9 +104,9 @@ CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOM
 
 
 class StagingArea:
-    """The edits of the session of `study`, and their effect on contexts, cached for use in every frame.
+    """The edits of the session of `study`, and their effect on contexts.
 
-    `clock` gives Unix seconds.
+    Cached for use in every frame. `clock` gives Unix seconds.
     """
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
@@ -460,7 +460,10 @@ class StagingArea:
         )
 
     def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
-        """Terms for a summary made without a model, of at most `length` tokens (0: by the size of the blocks)."""
+        """Terms for a summary made without a model, of at most `length` tokens.
+
+        0: by the size of the blocks.
+        """
         book, literals = self.study.book, self.literals
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 

@@ -187,7 +187,7 @@ class Commanded:
         """Apply edits to its context as soon as that is loaded."""
 
     def target(self) -> Target | None:
-        """What the user's own commands get; None if they do not run on this screen."""
+        """The data that the user's own commands get; None if they do not run on this screen."""
         return None
 
     def show_message(self, message: Spans) -> None:

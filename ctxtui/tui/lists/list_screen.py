@@ -1,4 +1,7 @@
-"""Base classes of list screens: one table over another screen, with its own key line, palette and help."""
+"""Base classes of list screens: one table over another screen.
+
+Each has its own key line, palette and help.
+"""
 
 from __future__ import annotations
 
