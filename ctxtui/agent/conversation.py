@@ -25,7 +25,10 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer; `input` is decoded ({} without arguments), or the text if it is no JSON."""
+    """A tool call in an answer.
+
+    `input` is decoded ({} without arguments), or the text if it is no JSON.
+    """
 
     id: str
     name: str
@@ -152,7 +155,10 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`, sent as requests with `skeleton`."""
+    """One line of context of a hosted agent: the path to `head` in `tree`.
+
+    Its requests are sent with `skeleton`.
+    """
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree
@@ -298,7 +304,10 @@ def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversatio
 
 
 def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `conversation` with another system text, in `parts`; thinking is left out as in `with_tools`."""
+    """A copy of `conversation` with another system text, in `parts`.
+
+    Thinking is left out as in `with_tools`.
+    """
     params = Request((), conversation.skeleton).params
     opening = begin(Tree(), ConversationStart(conversation.dialect, params, (), parts))
     items = conversation.tree.items(conversation.head)

@@ -77,7 +77,10 @@ class Answered(Struct, frozen=True):
 
 
 class Broke(Struct, frozen=True):
-    """A request could not be built, or failed; `after`: seconds that the provider asked to wait (None: none)."""
+    """A request could not be built, or failed.
+
+    `after`: seconds that the provider asked to wait (None: none).
+    """
 
     message: str
     retry: bool = False

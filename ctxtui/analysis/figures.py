@@ -227,7 +227,10 @@ def estimate_method(book: Book, model: str) -> str:
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks, without those attached again; None: none known."""
+    """Tokens that the provider read but the recording lacks, without those attached again.
+
+    None: none known.
+    """
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
@@ -260,9 +263,9 @@ def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Yield the unrecorded input and every block of `call`'s context; a header counts with the next block.
+    """Yield the unrecorded input and every block of `call`'s context.
 
-    Raises `IndexError` while a block is not counted.
+    A header counts with the next block. Raises `IndexError` while a block is not counted.
     """
     not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if not_recorded:

@@ -130,9 +130,9 @@ class Forecaster:
         return replace(weights, factors=weights.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` without its own report; None before the thread's first report.
+        """Forecast the input of `call` without its own report.
 
-        Raises `IndexError` while its context is not counted.
+        None before the thread's first report. Raises `IndexError` while its context is not counted.
         """
         step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
@@ -213,7 +213,10 @@ class Forecaster:
     def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """`features`, `answers` and `known_tokens` of `Forecast`; `by_blocks` counts every answer by its blocks."""
+        """`features`, `answers` and `known_tokens` of `Forecast`.
+
+        `by_blocks` counts every answer by its blocks.
+        """
         card, carried = self._card(call.model), self.carried(call.model).is_carried
         known_tokens = step.usage.input * self._model_scale(card, step)
         features, answers = step.net, 0
@@ -337,9 +340,10 @@ class ForecastLearner:
                 del self._waiting[thread]
 
     def publish(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time; returns whether it did.
+        """Publish the current weights if enough was learnt since the last time.
 
-        With `all_there_is` any new report is enough: thus the result does not depend on how the recording was read.
+        Returns whether it did. With `all_there_is` any new report is enough: thus the result does not depend on how the
+        recording was read.
         """
         learnt = self.forecaster.report_count
         uncarried = self.forecaster.uncarried_models

@@ -288,7 +288,10 @@ def answer_body(head: Head, status: int, method: str) -> BodyReader:
 
 
 def has_sure_length(head: Head) -> bool:
-    """Whether an answer's length is unambiguous; if not, nothing may follow it on its connection."""
+    """Whether an answer's length is unambiguous.
+
+    If not, nothing may follow it on its connection.
+    """
     coding, lengths = head.all(_CODING), len(head.all(_LENGTH))
     return not lengths if coding and head.start.startswith("HTTP/1.1") else not coding and lengths < 2
 

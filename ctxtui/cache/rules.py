@@ -102,7 +102,10 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:
-        """Tokens reported as read if `common` of `total` are cached: whole steps; 0 below the minimum."""
+        """Tokens reported as read if `common` of `total` are cached: whole steps.
+
+        0 below the minimum.
+        """
         cached = min(common, total - self.spare)
         if cached < max(self.minimum, 1):
             return 0

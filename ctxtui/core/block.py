@@ -75,9 +75,10 @@ class Item(NamedTuple):
 
 
 def make(kind: str, value: Json) -> Block:
-    """Make the block of `kind` from a JSON `value` without cache breakpoints (see `without_markers`).
+    """Make the block of `kind` from a JSON `value` without cache breakpoints.
 
-    The digest is that of the canonical JSON, with the kind if the JSON lacks it, so that kinds never share a digest.
+    See `without_markers`. The digest is that of the canonical JSON, with the kind if the JSON lacks it, so that kinds
+    never share a digest.
     """
     body = canonical.dumps(value)
     kind_in_body = isinstance(value, Mapping) and value.get("type") == kind
@@ -104,7 +105,10 @@ def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
 
 
 def unreadable(place: str, reason: str) -> Block:
-    """Make a placeholder for a record that could not be read; `place` is ``line 812`` or a JSON path."""
+    """Make a placeholder for a record that could not be read.
+
+    `place` is ``line 812`` or a JSON path.
+    """
     return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
 
 

@@ -66,7 +66,10 @@ class Stamp(Struct, frozen=True):
 
 
 def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
+    """Make the entry that applies all staged edits, or `only` these ids.
+
+    Empty if there are none.
+    """
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
@@ -75,9 +78,9 @@ def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None =
 
 
 def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that lets staged edits, or `only` these ids, wait for `EXPIRY` or `MISS` ("": no longer).
+    """Make the entry that lets staged edits, or `only` these ids, wait.
 
-    Empty if there are none.
+    They wait for `EXPIRY` or `MISS` ("": no longer). Empty if there are none.
     """
     chosen = None if only is None else set(only)
     ids: list[Json] = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
@@ -102,9 +105,10 @@ def unapplied_ids(log: Iterable[Edit]) -> set[str]:
 
 
 def record_export(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
-    """Make the entry that records an export of the context to `place`, a file or another destination.
+    """Make the entry that records an export of the context to `place`.
 
-    `command` resumes it ("": none), if typed in `folder` ("": any). `without`: what was left out.
+    That is a file or another destination. `command` resumes it ("": none), if typed in `folder` ("": any). `without`:
+    what was left out.
     """
     params = payload(
         {"command": command, "place": place, "without": list(without), **({"folder": folder} if folder else {})}

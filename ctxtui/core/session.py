@@ -83,9 +83,9 @@ class Happened(Struct, frozen=True):
 
 
 class AnswerGrew(Struct, frozen=True):
-    """Progress of an answer in `thread`: (kind, text) of its blocks so far; empty when none is arriving.
+    """Progress of an answer in `thread`: (kind, text) of its blocks so far.
 
-    The session does not store it.
+    Empty when none is arriving. The session does not store it.
     """
 
     thread: str

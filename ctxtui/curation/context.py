@@ -41,7 +41,10 @@ _ALONE: Final = frozenset(
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message, or of one item outside messages (Responses)."""
+    """Positions `start` to `stop` (exclusive) of one message.
+
+    Or of one item outside messages (Responses).
+    """
 
     start: int
     stop: int
@@ -113,9 +116,9 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from a context's blocks, most by digest; it stays while the context grows.
+    """Cache of values derived from a context's blocks, most by digest.
 
-    `texts` counts each text in the first `counted` blocks.
+    It stays while the context grows. `texts` counts each text in the first `counted` blocks.
     """
 
     def __init__(self) -> None:
@@ -226,7 +229,10 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """Find the position of the target, and whether its block is unchanged: then longer contexts have it there."""
+        """Find the position of the target, and whether its block is unchanged.
+
+        If it is, longer contexts have it there too.
+        """
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True

@@ -23,7 +23,10 @@ _ESCAPE: Final = re.compile(
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object; the message gives the reason, and the position of a syntax error."""
+    """The bytes are no JSON object.
+
+    The message gives the reason, and the position of a syntax error.
+    """
 
 
 def parse(body: bytes) -> dict[str, Json]:

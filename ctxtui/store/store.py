@@ -64,7 +64,10 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack all bodies in the copy `path`, so that it can be read without zstd, and empty its index."""
+    """Unpack all bodies in the copy `path`, and empty its index.
+
+    It can then be read without zstd.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -142,7 +145,9 @@ class Store:
         progress: Progress | None = None,
         now: float | None = None,
     ) -> str:
-        """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
+        """Store `session` (which must not change meanwhile) as read from `source`.
+
+        Returns its id in the store.
 
         - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
         - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
@@ -164,7 +169,10 @@ class Store:
 
     @explains_errors
     def load(self, session_id: str) -> Session:
-        """The stored session; its node ids, and the title if the user set one, differ from the imported one's."""
+        """The stored session.
+
+        Its node ids, and the title if the user set one, differ from the imported one's.
+        """
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
     @explains_errors
@@ -215,7 +223,7 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now` (Unix seconds).
+        """Ids of unhosted sessions whose last call ended over `older_than` seconds before `now`.
 
         Without a time of calls, the first import counts.
         """
@@ -285,17 +293,26 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of a file with this size and mtime, made by this `version` of its code; or None."""
+        """The cached summary of a file with this size and mtime, made by this `version` of its code.
+
+        Or None.
+        """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """(`rows.sql_text` of the path, size, mtime, version) of the summaries by other `versions` of their code."""
+        """The summaries by other `versions` of their code.
+
+        Tuples of `rows.sql_text` of the path, size, mtime, version.
+        """
         return cache.outdated_summaries(self._conn, versions)
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """(`rows.sql_text` of the path, size, mtime, JSON text) of all summaries by this `version` of their code."""
+        """All summaries by this `version` of their code.
+
+        Tuples of `rows.sql_text` of the path, size, mtime, JSON text.
+        """
         return cache.load_summaries(self._conn, version)
 
     @explains_errors
@@ -304,7 +321,10 @@ class Store:
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache (path, size, mtime, summary); one by the more detailed version `more` stays if its file is the same."""
+        """Cache (path, size, mtime, summary).
+
+        One by the more detailed version `more` stays if its file is the same.
+        """
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 
     @explains_errors

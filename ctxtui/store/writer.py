@@ -147,9 +147,9 @@ class Writer:
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
-        """Wait at most `timeout` seconds until `ticket` (None: the last one) is in the file; returns whether it is.
+        """Wait at most `timeout` seconds until `ticket` (None: the last one) is in the file.
 
-        The writer commits at once instead of gathering.
+        Returns whether it is. The writer commits at once instead of gathering.
         """
         target = self._last if ticket is None else ticket
         if self.acked < target:
@@ -244,7 +244,10 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction; a new session's rows in another one before."""
+        """Write the first `many` items in one transaction.
+
+        A new session's rows in another one before.
+        """
         conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))

@@ -59,7 +59,10 @@ Composition = tuple[Features, ...]
 
 
 class FeatureRows:
-    """Compositions of contexts by number, from 0 (the empty one); one thread may add while others read."""
+    """Compositions of contexts by number, from 0 (the empty one).
+
+    One thread may add while others read.
+    """
 
     def __init__(self) -> None:
         self._of: list[tuple[int, ...]] = [(0,) * len(CATEGORIES)]

@@ -60,7 +60,10 @@ def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader
 
 
 def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
-    """Make readers that also emit a call for each pass of another model in an answer (see `passes`)."""
+    """Make readers that also emit a call for each pass of another model in an answer.
+
+    See `passes`.
+    """
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
@@ -179,10 +182,10 @@ FORMATS: Final[tuple[Format, ...]] = (
 
 
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
-    """Detect the format of a file from its first 64 KiB (cut anywhere) and its name; None if none fits.
+    """Detect the format of a file from its first 64 KiB (cut anywhere) and its name.
 
-    The highest score wins, of equal ones the first. `further` returns plugin formats; it is only called if no built-in
-    format is certain.
+    None if none fits. The highest score wins, of equal ones the first. `further` returns plugin formats; it is only
+    called if no built-in format is certain.
     """
     head = head[: file_head.HEAD_BYTES]
     best, best_score = None, 0.0

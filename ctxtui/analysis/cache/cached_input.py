@@ -25,7 +25,10 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4); 300 without one."""
+    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
+
+    300 without one.
+    """
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -37,7 +40,10 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds: an automatic cache's retention if known, else `longest`."""
+    """Lifetime of a cached prefix in seconds.
+
+    That of an automatic cache if known, else `longest`.
+    """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest
@@ -89,7 +95,10 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
 
 class CachedInputs:
-    """Cached input of a session's calls, in order; `running` must have counted the calls that are added."""
+    """Cached input of a session's calls, in order.
+
+    `running` must have counted the calls that are added.
+    """
 
     def __init__(
         self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]

@@ -161,7 +161,7 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Input tokens of `next_call`: those of `call`, also unrecorded ones, and the difference of their blocks."""
+        """Input tokens of `next_call`: those of `call` and the difference of their blocks."""
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )

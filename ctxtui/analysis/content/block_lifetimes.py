@@ -156,7 +156,10 @@ class BlockLifetimes:
         return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
+        """Number of the block of `node` among equal ones in its context, from 1.
+
+        0 if it did not occur.
+        """
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:
@@ -232,10 +235,10 @@ class BlockLifetimes:
         return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts)]
 
     def stability(self, node: int) -> tuple[str, int, int]:
-        """Cache stability of a block: `HIGH`, `MEDIUM`, `LOW`, or "" with fewer than two further calls.
+        """Cache stability of a block: `HIGH`, `MEDIUM` or `LOW`.
 
-        Also returns the number of further calls of the epoch in which it was added that had it after an unchanged
-        prefix, and of all further calls of that epoch.
+        "" with fewer than two further calls. Also returns the number of further calls of the epoch in which it was
+        added that had it after an unchanged prefix, and of all further calls of that epoch.
         """
         every = self.stretches(node, self.done)
         if not every:

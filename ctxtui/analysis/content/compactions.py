@@ -142,7 +142,10 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def again_usd(self) -> float | None:
-        """USD spent on them up to the end of the thread; 0 without recoveries, None if no price is known."""
+        """USD spent on them up to the end of the thread.
+
+        0 without recoveries, None if no price is known.
+        """
         amounts = [recovery.usd for recovery in self.brought_back if recovery.usd is not None]
         return sum(amounts) if amounts or not self.brought_back else None
 
@@ -163,10 +166,10 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """The compaction if `summary` replaces the messages at the end of `thread`; None without a call.
+    """The compaction if `summary` replaces the messages at the end of `thread`.
 
-    `request`: the node at which the request for the summary ends (its last block is the instruction); None: it is not
-    sent yet. Everything in `book` must be counted.
+    None without a call. `request`: the node at which the request for the summary ends (its last block is the
+    instruction); None: it is not sent yet. Everything in `book` must be counted.
     """
     calls = book.session.thread_calls(thread)
     if not calls:
@@ -474,9 +477,9 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+    """Instructions for a summary to keep the facts that `compaction` loses.
 
-    Literals are named only if several blocks have them.
+    "" if there are none. Literals are named only if several blocks have them.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
@@ -498,9 +501,10 @@ def keep_fact(summary: str, fact: Fact) -> str:
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """The summary's text with the lost files, decisions, and literals that a person or the model wrote again.
+    """The summary's text with what was lost and written again.
 
-    `otherwise` replaces a summary without text.
+    These are files, decisions, and literals that a person or the model wrote again. `otherwise` replaces a summary
+    without text.
     """
     texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
     parts = ["\n\n".join(texts) or otherwise]

@@ -110,7 +110,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
             raise NothingToStage(error.message) from error
 
     def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
-        """Edits of `kind`, one for each of `positions` that is not changed, pinned or reverted by the user."""
+        """Edits of `kind`, one for each of `positions` that may be edited.
+
+        Those that the user changed, pinned or reverted get none.
+        """
         here = self.policy_context
         return [
             make(kind, here.context.targets([p]), params)
@@ -126,7 +129,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD that the markers of `cache` would have saved in the calls; None if unknown for any call."""
+        """USD that the markers of `cache` would have saved in the calls.
+
+        None if unknown for any call.
+        """
         edited_calls = self.markers.edited_calls(cache, self.calls)
         if edited_calls is None or edited_calls.usd is None or edited_calls.partial:
             return None
@@ -140,12 +146,18 @@ class FindingInputs(Struct, frozen=True, kw_only=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`; the next call's if none did."""
+        """Number (from 1) of the call that first sent the block at `position`.
+
+        The next call's if none did.
+        """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
-        """Current position of the block that first was `node`; None if it is not in the context any more."""
+        """Current position of the block that first was `node`.
+
+        None if it is not in the context any more.
+        """
         current_node = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
         depth = self.policy_context.context.tree[current_node].depth - 1 if current_node is not None else -1
@@ -181,7 +193,10 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every later call; `count` of smaller blocks; `calls` that held one so far."""
+    """Effect of edits: `tokens` freed in every later call; `count` of smaller blocks.
+
+    `calls` that held one so far.
+    """
 
     tokens: int
     calls: int

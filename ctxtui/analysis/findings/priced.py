@@ -57,7 +57,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """Moment at which applying its edits costs least, the first one if no price is known; None without edits."""
+        """Moment at which applying its edits costs least, the first one if no price is known.
+
+        None without edits.
+        """
         return best_moment(self.tag) if self.tag is not None else None
 
     @property
@@ -74,7 +77,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Numbers of blocks: targets of edits, those not made smaller (`longer`), others repaired `along`."""
+    """Counts of blocks that edits change.
+
+    Those that edits name (`blocks`), those not made smaller (`longer`), others repaired `along`.
+    """
 
     blocks: int
     longer: int
@@ -127,7 +133,7 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All findings in `thread` up to call `number` (of `calls`), in the order of `rank_findings`.
+    """All findings in `thread` up to call `number` (of `calls`), as `rank_findings` orders them.
 
     - `together`: the price of all `edits` at once; None: there are none.
     - `lacks`: findings that are unknown or not proposed, with reasons.

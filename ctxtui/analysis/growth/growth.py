@@ -151,7 +151,10 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """A part of the context over a stretch of calls: tokens at its ends, and `carry` (tokens x calls)."""
+    """A part of the context over a stretch of calls.
+
+    Tokens at its ends, and `carry` (tokens x calls).
+    """
 
     name: str
     begins: int
@@ -164,7 +167,10 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Input tokens `sent` in all calls, those of them sent `before`, and duplicates in the last context (`twice`)."""
+    """Input tokens `sent` in all calls, and those of them sent `before`.
+
+    `twice` are the tokens of duplicates in the last context.
+    """
 
     sent: int
     before: int
@@ -246,9 +252,9 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
-    """First and last call (from 1) of the last stretch without a cut; if that is too short, of the longest.
+    """First and last call (from 1) of the last stretch without a cut.
 
-    (0, 0) without calls.
+    If that is too short, of the longest. (0, 0) without calls.
     """
     if not every:
         return 0, 0
@@ -288,7 +294,10 @@ def thread_growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """Growth of one thread of a counted book; `twice` is as in `SentAgain`, `since` is the call still to be made."""
+    """Growth of one thread of a counted book.
+
+    `twice` is as in `SentAgain`, `since` is the call still to be made.
+    """
     every = tuple(call_sizes(book, thread.calls))
     first, last = last_stretch(every)
     stretch = every[first - 1 : last] if every else ()

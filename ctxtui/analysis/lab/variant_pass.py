@@ -113,7 +113,10 @@ Charge = Callable[[Call], float | None]
 
 
 class LabInputs:
-    """Data that the variants of one session share; `costs` are those of the recorded calls by id."""
+    """Data that the variants of one session share.
+
+    `costs` are those of the recorded calls by id.
+    """
 
     def __init__(
         self,
@@ -483,7 +486,10 @@ def _is_same_result(first: Applied, second: Applied) -> bool:
 
 
 def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """Count the changed or removed blocks that a block quotes that came after the change; `since` as in `_Thread`."""
+    """Count the changed or removed blocks that a block quotes that came after the change.
+
+    `since` as in `_Thread`.
+    """
     if not applied.changes:
         return 0
     literals.advance()

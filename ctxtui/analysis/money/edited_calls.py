@@ -124,7 +124,10 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after`, by raw position of `here` (negative: added, by inserts at their position)."""
+    """Tokens freed under `after`, by raw position of `here`.
+
+    Negative: added, by inserts at their position.
+    """
     freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)

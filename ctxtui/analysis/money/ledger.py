@@ -1,4 +1,4 @@
-"""The ledger: cost of each block and category so far, from the reports and prices of a thread's calls."""
+"""Cost of each block and category so far, from reports and prices of a thread's calls."""
 
 from __future__ import annotations
 
@@ -184,13 +184,16 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls, then of unrecorded and of re-attached input."""
+        """USD by category index over the first `calls` calls.
+
+        The last two are unrecorded and re-attached input.
+        """
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
-        """USD that the block of `node` with its `tokens` cost in the first `calls` calls, as answer and as input.
+        """USD that the block of `node` cost in the first `calls` calls, as answer and as input.
 
-        None until a call that held it, or answered with it, is added.
+        It has `tokens` tokens. None until a call that held it, or answered with it, is added.
         """
         last, answering_call = min(calls, self.done), self.lifetimes.answering_call(node)
         first = self.lifetimes.first_call(node)
@@ -221,7 +224,10 @@ class CostLedger:
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
+        """Part of the input of call `index` (from 0) that holds the block at `depth`.
+
+        0 is read from the cache, 1 written to it, 2 neither.
+        """
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:

@@ -1,4 +1,4 @@
-"""Savings: what one change would have saved, minus its own cost, if the calls were otherwise the same."""
+"""Savings by one change, minus its own cost, with the same calls otherwise."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def find_savings(
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Saving by cache entries that live an hour instead of five minutes: fewer rewrites, but dearer writes.
+    """Saving by cache entries that live an hour instead of five minutes.
 
-    None if no rewrite would have been avoided, or no price is known.
+    There are fewer rewrites, but writes cost more. None if no rewrite would have been avoided, or no price is known.
     """
     avoided = {
         miss.number: miss
@@ -73,9 +73,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 
 
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Saving by cache entries that live five minutes instead of an hour: cheaper writes, but more of them.
+    """Saving by cache entries that live five minutes instead of an hour.
 
-    None if nothing was written for an hour at a known price.
+    Writes are cheaper, but there are more of them. None if nothing was written for an hour at a known price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -113,7 +113,10 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node); None if it saves nothing."""
+    """Saving if blocks were smaller from the start, by the tokens in `freed` (by node).
+
+    None if it saves nothing.
+    """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -164,9 +167,9 @@ _MAX_CALLS: Final = 200
 
 
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Saving by clearing old tool results once, at the best moment and depth; it may be negative.
+    """Saving by clearing old tool results once, at the best moment and depth.
 
-    None if there is nothing to clear, or no price.
+    It may be negative. None if there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -241,7 +244,10 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token: as for the call's writes; without any, Anthropic's 5m write or full price."""
+    """USD for one unread token: as for the call's writes.
+
+    Without any, Anthropic's 5m write or full price.
+    """
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh

@@ -162,9 +162,10 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """The oldest messages before a person's last message since the previous call, up to the missing tokens.
+    """The oldest messages before a person's last message, up to the missing tokens.
 
-    None if there is no such message, or if they do not explain the missing tokens.
+    Only messages since the previous call count. None if there is no such message, or if they do not explain the missing
+    tokens.
     """
     last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]

@@ -46,9 +46,10 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks that the provider removed from the recorded request of `call`, according to answer and report.
+    """Blocks that the provider removed from the recorded request of `call`.
 
-    `number` is the call's number in its thread; `notice`: tokens of the replacement of a cleared result.
+    Its answer and its report tell. `number` is the call's number in its thread; `notice`: tokens of the replacement of
+    a cleared result.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -100,7 +101,10 @@ _MIN_FRONT_SHARE: Final = 0.5
 
 
 class ReadContexts:
-    """Read contexts of a session's calls; other threads may call all methods but `advance` meanwhile."""
+    """Read contexts of a session's calls.
+
+    Other threads may call all methods but `advance` meanwhile.
+    """
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -160,7 +164,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0), and the call is not processed yet."""
+        """Whether the report of an unprocessed `call` falls short by `rest` (below 0)."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
@@ -271,7 +275,10 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded tokens (system prompt and tools, re-attached input, search results), and `step` with its level."""
+        """Unrecorded tokens, and `step` with its level.
+
+        The tokens are of system prompt and tools, re-attached input, and search results.
+        """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
             return None, 0, self._count_provider_additions(line, step, absences, same), step
@@ -305,7 +312,10 @@ class ReadContexts:
         return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
-        """Infer unrecorded tokens from an epoch's first report, which has `more` tokens beyond the recorded blocks."""
+        """Infer unrecorded tokens from an epoch's first report.
+
+        It has `more` tokens beyond the recorded blocks.
+        """
         was, start = step.was, step.call.epoch.start
         front = was.front if was is not None else None
         if was is None or front is None or start is EpochStart.START:

@@ -1,4 +1,4 @@
-"""Finds blocks that a model did not read, by reports of fewer input tokens than the recorded context has.
+"""Find blocks that a model did not read: reports have fewer tokens than the context.
 
 A recording may hold blocks that were not in the request: without a record of it, a client clears old tool results or
 drops old messages, and a provider leaves out thinking. The *residual* of a call is its reported input without the
@@ -218,7 +218,10 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for a report so small that blocks must be absent, whatever the earlier residual was."""
+        """Like `find_absent`, for a report so small that blocks must be absent.
+
+        The earlier residual does not matter.
+        """
         call = step.call
         most = -(_ESTIMATE_SHARE if call.usage is None else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
@@ -250,9 +253,10 @@ class Shortfalls:
     def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """Tokens by which the unrecorded system prompt and tools (`front`) decreased; negative: increased.
+        """Tokens by which the unrecorded system prompt and tools (`front`) decreased.
 
-        `rest` is the residual, `lowered` the last decrease. `explained`: absent blocks explain this report.
+        Negative: increased. `rest` is the residual, `lowered` the last decrease. `explained`: absent blocks explain
+        this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):

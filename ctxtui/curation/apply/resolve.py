@@ -28,9 +28,9 @@ JOINED = "two answers would become one, and the later one's thinking must not ch
 
 
 def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
-    """The first position whose change would make bound thinking after it invalid, if there is any; None without one.
+    """The first position whose change would make bound thinking after it invalid.
 
-    Removing thinking together with all thinking before it is no such change.
+    None without one. Removing thinking together with all thinking before it is no such change.
     """
     places = [insert.position for insert in inserts]
     front = True
@@ -54,10 +54,10 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit to reject because it breaks the thinking of the latest answers; None without one.
+    """Find an edit to reject because it breaks the thinking of the latest answers.
 
-    It changes or removes a block before remaining thinking, or removes thinking before a remaining block. `changed` are
-    the positions whose edits may be rejected.
+    None without one. It changes or removes a block before remaining thinking, or removes thinking before a remaining
+    block. `changed` are the positions whose edits may be rejected.
     """
     is_followed = has_thinking = False
     for index in _last_run(context, closure, inserts):
@@ -79,9 +79,9 @@ def find_thinking_clash(
 
 
 def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """Start of the removed message without which an answer with thinking would be joined to the one before.
+    """Start of the removed message that keeps an answer with thinking apart.
 
-    None if there is none in the latest run of answers.
+    Without it, the answer would be joined to the one before. None if there is none in the latest run of answers.
     """
     has_thinking = False
     between: int | None = None
@@ -124,7 +124,10 @@ Fate = Mapping[int, tuple[Block | None, Edit]]
 def make_changes(
     context: Context, fate: Fate, closure: Closure, inserts: Sequence[Insert]
 ) -> tuple[dict[int, BlockChange], tuple[Edit, ...]]:
-    """The requested changes with their consequences by position, and all repairs: first those that remove."""
+    """The requested changes with their consequences by position, and all repairs.
+
+    Repairs that remove come first.
+    """
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
     groups: dict[tuple[str, str], list[int]] = {}
@@ -228,7 +231,10 @@ class RequestedFates(Struct, kw_only=True):
 
 
 def keep_tools(context: Context, requests: RequestedFates) -> None:
-    """Reject the removal of a tool that the request forces, and of the last tool if calls have results."""
+    """Reject the removal of a tool that the request needs.
+
+    That is one that it forces, and the last one if calls have results.
+    """
     tools = context.tools
     removed_tools = [p for p in tools if requests.is_removed(p)]
     if not removed_tools:
@@ -260,7 +266,10 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Apply the `requests`; those that clash are rejected one by one, or all if that does not help."""
+    """Apply the `requests`.
+
+    Those that clash are rejected one by one, or all if that does not help.
+    """
     keep_tools(context, requests)
     while True:
         closed = _close_and_place(context, requests, rules)

@@ -173,7 +173,10 @@ def _find_differently_read(side: Applied, text_before: int, text_after: int) -> 
 
 
 def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
-    """The block that the provider reads at a raw position; None: nothing, or thinking before `user_text`."""
+    """The block that the provider reads at a raw position.
+
+    None: nothing, or thinking before `user_text`.
+    """
     if position >= len(side.context):
         return None
     block = side.context.items[position].block
@@ -232,7 +235,7 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints `had` of `base`, without those that an edit set on a block that is now removed.
+    """The breakpoints `had` of `base`, without those on removed blocks that an edit set.
 
     A breakpoint of the client at such a block is in force again.
     """

@@ -70,9 +70,9 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Time at which the readable prefix expires if nothing is sent (Unix seconds, to half a second).
+        """Time at which the readable prefix expires if nothing is sent.
 
-        None if nothing would be read, or it does not expire.
+        In Unix seconds, to half a second. None if nothing would be read, or it does not expire.
         """
         if not self.read:
             return None
@@ -241,9 +241,10 @@ def price_tag(
 
 
 def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
-    """The breakage of a next request that reads `read` tokens; None if it continues the last sent one.
+    """The breakage of a next request that reads `read` tokens.
 
-    It differs from the request of `question` from the raw position `parts_at` on (None: nowhere).
+    None if it continues the last sent one. It differs from the request of `question` from the raw position `parts_at`
+    on (None: nowhere).
     """
     first_difference = min(
         (position for position in (question.parts_at, parts_at) if position is not None), default=None
@@ -298,9 +299,9 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
 
 
 def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
-    """Tokens of thinking that is lost because it is bound to the context before, which changes from `first` on.
+    """Tokens of thinking that is lost because the context before it changes.
 
-    Repairs remove it, or the provider withholds it silently (OpenAI, facts §4).
+    It changes from `first` on. Repairs remove it, or the provider withholds it silently (OpenAI, facts §4).
     """
     context = after.context
     lost = [p for p, change in after.changes.items() if change.why == BOUND and p not in before.changes]

@@ -196,7 +196,10 @@ class AnswerSigner:
 
 
 def _signature_length(model: str, text: str) -> int:
-    """Characters at which a signature has as many tokens as its thinking; 0 for models that do not hide thinking."""
+    """Characters at which a signature has as many tokens as its thinking.
+
+    0 for models that do not hide thinking.
+    """
     facts = card(model)
     if not facts.factors.hidden:
         return 0

@@ -72,9 +72,10 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class HeldRequest:
-    """A held request, or the held answer to a compaction; held from `since` to `until` (Unix seconds) at most.
+    """A held request, or the held answer to a compaction.
 
-    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a stream (not for a JSON list).
+    Held from `since` to `until` (Unix seconds) at most. `x` is the id of its exchange, `size` the bytes of its body.
+    `streams`: it asks for a stream (not for a JSON list).
     """
 
     x: str
@@ -311,10 +312,10 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on the held request with this id ("": the only one) by one of `HOWS`; returns its id.
+        """Decide on the held request with this id ("": the only one) by one of `HOWS`.
 
-        `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this request does
-        not allow the decision.
+        Returns its id. `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if
+        this request does not allow the decision.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -407,7 +408,10 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings: the client's time-out less a margin, or a default."""
+    """Seconds that a request can be held without pings.
+
+    The client's time-out less a margin, or a default.
+    """
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.

@@ -43,7 +43,7 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine, and of the files that these environment `variables` name.
+    """Certificates (PEM) of this machine, and of files named by environment `variables`.
 
     Those of `COMMON_CERTIFICATE_VARIABLES` are always included.
     """
@@ -126,7 +126,10 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes the program through a forward proxy for the providers' hosts, with certificates for this run."""
+    """Route the program through a forward proxy for the providers' hosts.
+
+    Its certificates are made for this run.
+    """
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.

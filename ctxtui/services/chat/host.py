@@ -283,10 +283,10 @@ class Host:
             self.tell(ChatNews(None, (TipMoved(MAIN, conversation.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
-        """Offer the tools of an MCP server from the next request on, or no longer; returns a message.
+        """Offer the tools of an MCP server from the next request on, or no longer.
 
-        The server is started if need be; a project's server is allowed from now on. Raises `ServerFailed`, `NotFound`,
-        and `CtxtuiError` while a turn runs.
+        Returns a message. The server is started if need be; a project's server is allowed from now on. Raises
+        `ServerFailed`, `NotFound`, and `CtxtuiError` while a turn runs.
         """
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
@@ -304,9 +304,9 @@ class Host:
         return message
 
     def draft_next(self) -> Draft | None:
-        """Draft the next request under the applied edits, without policies; None before the chat has begun.
+        """Draft the next request under the applied edits, without policies.
 
-        Raises what `Conversation.draft` raises.
+        None before the chat has begun. Raises what `Conversation.draft` raises.
         """
         runner = self.runner
         return self.with_edits(copy(runner.conversation), acts=False).draft() if runner is not None else None

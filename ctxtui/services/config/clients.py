@@ -1,4 +1,4 @@
-"""The clients whose sessions can be found on this machine: folders, environment variables, processes.
+"""Clients whose sessions are found on this machine: folders, variables, processes.
 
 Source: the clients' own source or documentation (November 2026).
 """

@@ -39,7 +39,10 @@ class IgnoredFile(NamedTuple):
 
 
 class Config(Struct, frozen=True):
-    """The settings in force, and by name the origins of those that are no default (of a table: ``windows.m``)."""
+    """The settings in force, and by name the origins of those that are no default.
+
+    An entry of a table is named like ``windows.m``.
+    """
 
     settings: Settings
     origins: Mapping[str, Origin]
@@ -51,7 +54,10 @@ class Config(Struct, frozen=True):
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """Yield (name, value, origin) of every setting; of tables entry by entry, unless they are empty."""
+        """Yield (name, value, origin) of every setting.
+
+        Of tables entry by entry, unless they are empty.
+        """
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:
@@ -157,9 +163,10 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above, up to the repository's or the user's home folder.
+    """Find the nearest file of this name in `cwd` or above.
 
-    Files that other users could have written are ignored, and returned too.
+    Up to the repository's top or the user's home folder. Files that other users could have written are ignored, and
+    returned too.
     """
     ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):

@@ -1,4 +1,4 @@
-"""Writes a context as a request body, a shell command, ctxtui's format or a session to resume.
+"""Write a context: request body, shell command, ctxtui's format, session to resume.
 
 In all functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
@@ -52,10 +52,10 @@ EXPORT_FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 
 
 def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenContext:
-    """Export `session` in ctxtui's own format, or the `chosen` call's context as a body or curl command.
+    """Export `session` in ctxtui's own format, or the `chosen` call's context.
 
-    If the request is recorded in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for any
-    other form, also for those in `RESUMED`.
+    The context becomes a body or a curl command. If the request is recorded in the dialect `form`, the body is byte for
+    byte what was sent. Raises `NotFound` for any other form, also for those in `RESUMED`.
     """
     if form not in (OWN, *BODIES, CURL):
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join((OWN, *BODIES, CURL))}")
@@ -74,7 +74,10 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenCo
 
 
 def own_form(chosen: ChosenCall) -> str:
-    """The form of the call's dialect; if that is not recorded, guessed from its provider and model."""
+    """The form of the call's dialect.
+
+    If that is not recorded, guessed from its provider and model.
+    """
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
     if dialect in BODIES:
@@ -112,9 +115,9 @@ def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) ->
 
 
 def write_beside(path: Path, written: WrittenContext, source: Path | None) -> None:
-    """Write the further files of the session that was written to `path`, and copy Claude Code's rewind files.
+    """Write the further files of the session that was written to `path`.
 
-    Raises `CtxtuiError`, also if one of the files exists.
+    Claude Code's rewind files are copied. Raises `CtxtuiError`, also if one of the files exists.
     """
     for name, data in written.beside.items():
         place = path.parent / name
@@ -315,12 +318,18 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output` unless it is ``-``, else the required name, else ``FILE``."""
+    """The path of a session to resume.
+
+    `output` unless it is ``-``, else the required name, else ``FILE``.
+    """
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command for the tool to resume the session; None if `form` is not a tool's."""
+    """Id, file name and command for the tool to resume the session.
+
+    None if `form` is not a tool's.
+    """
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}

@@ -104,9 +104,9 @@ CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOM
 
 
 class StagingArea:
-    """The edits of the session of `study`, and their effect on contexts, cached for use in every frame.
+    """The edits of the session of `study`, and their effect on contexts.
 
-    `clock` gives Unix seconds.
+    Cached for use in every frame. `clock` gives Unix seconds.
     """
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
@@ -245,9 +245,9 @@ class StagingArea:
         return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
-        """Reason why the provider would refuse the next request with `edits` but not without them; "" if none.
+        """Reason why the provider would refuse the next request with `edits` but not without them.
 
-        Raises `CtxtuiError` if the recorded request is damaged.
+        "" if none. Raises `CtxtuiError` if the recorded request is damaged.
         """
         plain = self.to_edited_context(scene, staged=True)
         under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)
@@ -460,7 +460,10 @@ class StagingArea:
         )
 
     def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
-        """Terms for a summary made without a model, of at most `length` tokens (0: by the size of the blocks)."""
+        """Terms for a summary made without a model, of at most `length` tokens.
+
+        0: by the size of the blocks.
+        """
         book, literals = self.study.book, self.literals
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 

@@ -1,4 +1,7 @@
-"""Run tasks without a screen, in a hosted chat without a user, which is recorded like any chat."""
+"""Run tasks without a screen, in a hosted chat without a user.
+
+It is recorded like any chat.
+"""
 
 from __future__ import annotations
 

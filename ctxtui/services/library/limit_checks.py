@@ -173,10 +173,10 @@ def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool
 
 
 def parse_limits(options: Mapping[str, Any], format_name: Callable[[str], str] = str) -> Limits:
-    """Parse limits by their names in `Limits` (None: no limit); ``no_secrets``: True for no secret at all.
+    """Parse limits by their names in `Limits` (None: no limit).
 
-    Counts and shares may be texts: ``100k``, ``30%``. Raises `BadConfig`, which has an option's name as written by
-    `format_name`, and `TypeError` for an unknown limit.
+    ``no_secrets``: True for no secret at all. Counts and shares may be texts: ``100k``, ``30%``. Raises `BadConfig`,
+    which has an option's name as written by `format_name`, and `TypeError` for an unknown limit.
     """
     limits = {name: value for name, value in options.items() if name != "no_secrets"}
     for name, parse in _AMOUNTS.items():

@@ -133,9 +133,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for, from `directory_file` or by its name.
+    """The directory that a project's `folder` (at `path`) is for.
 
-    "" if it is unknown: names are compared with `around` only.
+    From `directory_file`, or by its name. "" if it is unknown: names are compared with `around` only.
     """
     if not folder:
         return ""
@@ -295,7 +295,10 @@ def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
 
 
 def id_of(name: str) -> str:
-    """The id in the name of a recording's file: its last uuid, else the name without known suffixes."""
+    """The id in the name of a recording's file.
+
+    Its last uuid, else the name without known suffixes.
+    """
     usual = name[-42:]
     if _USUAL_SUFFIX.fullmatch(usual):
         return usual[:36]
@@ -308,7 +311,10 @@ def id_of(name: str) -> str:
 
 
 def match_transcripts(recordings: Iterable[FoundRecording]) -> dict[str, str]:
-    """Map files of ctxtui's recordings to the client's transcript with the same id, if there is exactly one."""
+    """Map files of ctxtui's recordings to the client's transcript with the same id.
+
+    Only where there is exactly one.
+    """
     attached: dict[str, str] = {}
     transcripts: dict[str, list[str]] = {}
     for recording in recordings:
@@ -398,10 +404,10 @@ def _cwd_in(head: bytes) -> str:
 
 
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """Yield recordings in the same order, with missing directories read from the heads of their files.
+    """Yield recordings in the same order, with missing directories filled in.
 
-    Those whose head names a parent session are left out. Those that ran in or below one of `around` get the group
-    ``here``. Files are read one by one: take no more than needed.
+    They are read from the heads of the files. Those whose head names a parent session are left out. Those that ran in
+    or below one of `around` get the group ``here``. Files are read one by one: take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

@@ -163,7 +163,7 @@ def holds_context(path: Path) -> bool:
 
 
 def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The first of `recordings` that ran in or below a directory of `around` and holds a context.
+    """The first of `recordings` with a context that ran in or below a directory of `around`.
 
     Without one, the first that ran there, so that opening it reports an error; None if none ran there.
     """

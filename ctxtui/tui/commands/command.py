@@ -187,14 +187,17 @@ class Commanded:
         """Apply edits to its context as soon as that is loaded."""
 
     def target(self) -> Target | None:
-        """What the user's own commands get; None if they do not run on this screen."""
+        """The data that the user's own commands get; None if they do not run on this screen."""
         return None
 
     def show_message(self, message: Spans) -> None:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """The arithmetic of the figures at `spot`: sentences by glossary word; `sums.ROW`: of any other figure."""
+        """The arithmetic of the figures at `spot`: sentences by glossary word.
+
+        `sums.ROW`: of any other figure.
+        """
         return {}
 
     def is_text(self, spot: Spot) -> bool:

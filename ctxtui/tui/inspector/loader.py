@@ -197,7 +197,10 @@ class SessionLoader:
         self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
 
     def pause_for_key(self) -> None:
-        """Pause threads until `resume`, or for `_MAX_KEY_WAIT_SECONDS` because not every key has a frame."""
+        """Pause threads until `resume`, or for `_MAX_KEY_WAIT_SECONDS`.
+
+        Not every key has a frame.
+        """
         self._key_handled.clear()
         self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
 
@@ -302,7 +305,10 @@ class SessionLoader:
         return computed
 
     def _freeze_session(self, session: Session) -> None:
-        """Exempt all present objects from garbage collection if the session is large and not computed yet."""
+        """Exempt all present objects from garbage collection if the session is large.
+
+        And not computed yet.
+        """
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
             self._is_frozen = True

@@ -1,4 +1,7 @@
-"""Base classes of list screens: one table over another screen, with its own key line, palette and help."""
+"""Base classes of list screens: one table over another screen.
+
+Each has its own key line, palette and help.
+"""
 
 from __future__ import annotations
 
@@ -229,7 +232,10 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether there is anything to list in the inspector `host`; if not, the tab cannot be opened."""
+        """Whether there is anything to list in the inspector `host`.
+
+        If not, the tab cannot be opened.
+        """
         return True
 
     def done(self, result: Result) -> None:

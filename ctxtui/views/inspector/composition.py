@@ -134,7 +134,7 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(
     composition: Composition, applied: Mapping[int, int], changes: Mapping[int, int], without: int, after: int
 ) -> Composition:
-    """Apply token changes of `applied` edits, then of staged ones (`changes`), by category index.
+    """Apply token changes of `applied` edits, then of staged ones (`changes`), by category.
 
     `without` is the total before the staged edits, `after` the total under them. The residual stays.
     """

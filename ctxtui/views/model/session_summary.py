@@ -22,7 +22,10 @@ SAMPLES: Final = "samples"
 
 
 class GrowthColumn(NamedTuple):
-    """One call: input tokens by cache state (without cache figures all in `read`), and events (`marks`)."""
+    """One call: input tokens by cache state, and events (`marks`).
+
+    Without cache figures all tokens are in `read`.
+    """
 
     read: int
     write: int

@@ -204,7 +204,10 @@ class ContextRows:
         self._charge_cache = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
-        """Show another call, or the same one with more data; `shown` has the display mode of each category."""
+        """Show another call, or the same one with more data.
+
+        `shown` has the display mode of each category.
+        """
         if self._rows is None or self._path_nodes is None or self._tails is None:
             tree = scene.session.tree
             self._rows, self._path_nodes, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)

@@ -277,9 +277,9 @@ class Answers:
     def extend(
         self, answer: ApiResponse, message: ClaudeMessage, record: ClaudeRecord, time: float | None, end: int
     ) -> tuple[str, Usage | None]:
-        """Add a record of the time `time`, which ends at byte `end`, to `answer`; returns the call's model and usage.
+        """Add a record of the time `time`, which ends at byte `end`, to `answer`.
 
-        Call `build_call` after the last record.
+        Returns the call's model and usage. Call `build_call` after the last record.
         """
         pending = self._pending_call
         if pending is None or pending.answer is not answer or pending.call is not self.calls[answer.id]:

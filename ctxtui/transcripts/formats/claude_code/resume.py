@@ -328,9 +328,9 @@ class ResumeChain:
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_remaining(self, uuid: Any) -> Any:
-        """The uuid of the nearest record from `uuid` upwards that is not removed; None if there is none.
+        """The uuid of the nearest record from `uuid` upwards that is not removed.
 
-        An unknown `uuid` is returned as it is.
+        None if there is none. An unknown `uuid` is returned as it is.
         """
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             record = self._by_id[uuid].value
@@ -350,7 +350,10 @@ class ResumeChain:
         return changes
 
     def _update_compaction(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Update a compaction's references to the messages that it kept; the client drops all if one is missing."""
+        """Update a compaction's references to the messages that it kept.
+
+        The client drops all if one is missing.
+        """
         updated = dict(metadata)
         segment, listed = updated.get("preservedSegment"), updated.get("preservedMessages")
         if isinstance(segment, dict):

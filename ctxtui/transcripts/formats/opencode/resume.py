@@ -128,7 +128,10 @@ class _ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, remove everything after the block `last` (None: nothing), and yield losses."""
+        """Apply the changes, remove everything after the block `last`, and yield losses.
+
+        None removes nothing.
+        """
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():
@@ -197,7 +200,10 @@ def _make_messages(
 
 
 def _update_usage(messages: Sequence[_ImportMessage], order: ResumeOrder) -> None:
-    """Set usage reports that do not apply to the new context to zero (the last answer's to the computed size)."""
+    """Set usage reports that do not apply to the new context to zero.
+
+    The last answer's is set to the computed size.
+    """
     first = first_change(messages)
     answers = [n for n, message in enumerate(messages) if message.recorded.is_answer and not message.removed]
     for n in answers:
@@ -288,7 +294,10 @@ def _session_id(now: float, random: str) -> str:
 
 
 def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
-    """Replace the ids of the session, its messages and parts, and all references, by unique new ones."""
+    """Replace the ids of the session, its messages and parts by unique new ones.
+
+    All references change with them.
+    """
     names: dict[str, str] = {}
     for message in value["messages"]:
         info = message["info"]

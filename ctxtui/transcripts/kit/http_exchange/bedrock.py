@@ -238,7 +238,10 @@ def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
 
 
 def _finish_block(block: dict[str, Json]) -> Json:
-    """Parse the JSON of a tool call's input (text that is cut stays a string), and join a text and its citations."""
+    """Parse the JSON of a tool call's input, and join a text and its citations.
+
+    JSON that is cut stays a string.
+    """
     if "citations" in block:
         return {"citationsContent": {"content": [{"text": block.get("text")}], "citations": block["citations"]}}
     call = as_dict(block.get("toolUse"))

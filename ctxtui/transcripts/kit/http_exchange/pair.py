@@ -58,7 +58,10 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def has_known_side_calls(self) -> bool:
-        """Whether its side calls are recognized by their bodies; other programs may send such bodies as turns."""
+        """Whether its side calls are recognized by their bodies.
+
+        Other programs may send such bodies as turns.
+        """
         return bool(self.session) or self.client == _GEMINI_CLI
 
     @property
@@ -107,7 +110,10 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for one of the conversation."""
+    """Classify a request that a client makes besides the conversation.
+
+    "" for one of the conversation.
+    """
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)
@@ -233,6 +239,9 @@ def replaces_answer(decision: Json) -> bool:
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """The active beta features of a request, for `Exchange.extra`; caches depend on them (facts §2)."""
+    """The active beta features of a request, for `Exchange.extra`.
+
+    Caches depend on them (facts §2).
+    """
     named = [name for key, text in headers if key.lower() == _BETAS for name in map(str.strip, text.split(",")) if name]
     return {"betas": list[Json](named)} if named else {}

@@ -180,7 +180,10 @@ class RewritingController(EditController):
         self._edit_here(offer, "part to move to the front", details, hoist_part)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """The part that other messages have too, else the part that marked blocks share, else all; with a note."""
+        """The part that other messages have too, else the part that marked blocks share, else all.
+
+        With a note.
+        """
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
