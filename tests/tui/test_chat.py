@@ -269,6 +269,7 @@ async def test_a_held_request_waits_until_a_staged_summary_is_read(tmp_path: Pat
         )
         await pilot.press("a")
         await until(pilot, lambda: not screen.edits.overlay.staged)  # type: ignore[union-attr]
+        assert "^o sends the held request" in shown(screen)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: not screen.state.is_running and len(server.bodies) == 2)
         assert "a summary" in str(server.bodies[1])

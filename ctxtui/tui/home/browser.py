@@ -32,7 +32,8 @@ class OrderChanged(Message):
 class Browser(Vertical):
     """Shows entries and holds the requested order, `list_order`.
 
-    `home` is the folder that is written ``~``.
+    `home` is the folder that is written ``~``. With `welcome`, the welcome is shown until it is closed, except while
+    the list is filtered.
     """
 
     DEFAULT_CSS = """

@@ -46,7 +46,8 @@ class Question(Struct, eq=False):
 class PromptLine:
     """Asks questions on `edit`.
 
-    `opened` is called for each question, `closed` when one is answered or cancelled and no other one took its place.
+    `opened` is called for each question; `closed` when the line is closed, by an answer to a question that does not
+    stay or by `cancel`, before a paused question is asked again.
     """
 
     def __init__(self, edit: LineEdit, opened: Callable[[], object], closed: Callable[[], object]) -> None:

@@ -63,11 +63,10 @@ class EditLogController(EditController):
             # Breakpoints free nothing; a bare 0 would look like a count.
             freed = f" {numbers.signed(-staging.freed)}" if staging.counted and staging.freed else ""
             message = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}"), Span(" · ", "dim")]
-            next_key = (
-                ("f", "continues with it")
-                if self.state.held_countdown is None
-                else ("^o", "decides about the held request")
-            )
+            next_key = ("f", "continues with it")
+            if self.state.recording_state == "held":
+                asks = self.state.held_countdown is not None
+                next_key = ("^o", f"{'decides about' if asks else 'sends'} the held request")
             self.show_message([*message, *key_hint("u", "takes it back · "), *key_hint(*next_key)])
         elif overlay.waiting and waits is not None and waits.waits:
             message = [Span(f"{waits.waits[0].words}; ")]

@@ -232,11 +232,12 @@ class SummariesController(EditController):
             return
         fields = {**job.edit.params, "text": summary.text, "by": summary.model}
         edit = edits.make("summarize", job.edit.targets, fields)
-        area = self.edits.staging_area
+        area, keys = self.edits.staging_area, "`R` edits it, `l` lists what it lost, `a` applies it"
         if area is not None and job.thread != self.state.thread:
             # The user has moved to another thread.
             area.overlay(job.thread).stage_all([edit])
             self.edits.changed()
+            keys = "it is staged in the thread that it summarizes"
         elif staged := self.edits.stage_text(edit):
             self.state.to_inserted(staged[0].id)
         else:
@@ -248,7 +249,6 @@ class SummariesController(EditController):
         )
         usd = self._price(model, summary.usage) if summary.usage is not None else None
         used += f", {numbers.money(usd)}" if usd is not None else ""
-        keys = "`R` edits it, `l` lists what it lost, `a` applies it"
         message = f"{safe_text.one_line(summary.model, 60)} wrote it{used}; {keys}"
         self.show_message(done(message))
 

@@ -149,5 +149,6 @@ async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> No
         assert desk is not None
         mine, screen.state.thread = screen.state.thread, "elsewhere"
         await until(pilot, lambda: bool(desk.overlay(mine).staged))
+        await until(pilot, lambda: "it is staged in the thread that it summarizes" in said(screen))
         screen.state.thread = mine
         assert not desk.overlay("elsewhere").staged
