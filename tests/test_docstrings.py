@@ -1,4 +1,5 @@
-"""Docstrings: each name in `backticks` exists where it is described, so that no rename leaves the old one behind.
+"""Docstrings: each name in `backticks` exists where it is described, so that no rename leaves the old one behind; first
+sentences are short.
 
 Single backticks are for names of code, double ones for values, JSON keys and columns. A name of another module is
 written with it (`listing.find`), except classes. Read as text, as parsing every module would take seconds.
@@ -68,6 +69,18 @@ def test_names_in_docstrings_exist() -> None:
         if len(name) > 1 and name not in known and not ("." in name and name.rpartition(".")[2] in everywhere)
     ]
     assert not stale, "no such name (values, JSON keys and columns take ``two``):\n" + "\n".join(stale)
+
+
+def test_first_sentences_have_at_most_90_characters() -> None:
+    long = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for docstring in DOCSTRING.finditer(text):
+            first = docstring[2].split("\n\n")[0].replace("\n", " ").split(". ")[0]
+            # Those of values stand below them and need no summary.
+            if len(first) > 90 and text[: docstring.start()].rstrip()[-1:] in ("", ":"):
+                long.append(f"{path.name}:{text.count(chr(10), 0, docstring.start()) + 1}: {first}")
+    assert not long, "\n".join(long)
 
 
 def test_a_renamed_parameter_is_found() -> None:

@@ -351,7 +351,10 @@ class ContextEdits:
         return [] if refused else staged
 
     def stage_text(self, edit: Edit) -> Sequence[Edit]:
-        """Like `stage`, for a text that was written for `edit`: a refused one is copied, which the message says."""
+        """Like `stage`, for a text that was written for `edit`.
+
+        A refused one is copied, which the message says.
+        """
         staged = self.stage([edit]) if self.check_ready() else ()
         if not staged:
             self._access.copy(str(edit.params["text"]))

@@ -37,7 +37,10 @@ _LIST_LINES: Final = 5
 
 
 class GrowthFigures(Struct, frozen=True):
-    """Chart and phases, from the figures known so far; `error` is why the phases cannot be found, or ""."""
+    """Chart and phases, from the figures known so far.
+
+    `error` is why the phases cannot be found, or "".
+    """
 
     chart: StackedChart
     phases: Sequence[GrownPhase]
