@@ -144,10 +144,10 @@ async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> No
     async with opened(session()) as (screen, pilot):
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
-        await pilot.press("y")
         desk = screen.edits.staging_area
         assert desk is not None
         mine, screen.state.thread = screen.state.thread, "elsewhere"
+        await pilot.press("y")
         await until(pilot, lambda: bool(desk.overlay(mine).staged))
         await until(pilot, lambda: "it is staged in the thread that it summarizes" in said(screen))
         screen.state.thread = mine
