@@ -29,15 +29,14 @@ Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Builds the function that counts a block's raw features as a model does."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
-"""Builds the function that splits a node's block into labelled segments; it returns none if no rule applies."""
+"""Builds the function that splits a node's block into labelled segments; empty if no rule applies."""
 
 
 class Book:
     """The token counts behind every figure of one session.
 
-    `labels` splits blocks by the user's rules. `advance` counts and learns; it may run in a worker thread. `count`,
-    `settle` and `copy_report` change figures as well. A node has figures once `is_counted` returns True. Weights change
-    in steps: each raises `version`, and values computed under an older version must be computed again.
+    `labels` splits blocks by the user's rules. `advance` counts and learns; it may run in a worker thread. A node has
+    figures once `is_counted` returns True. Values computed under an older `version` must be computed again.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -53,7 +52,7 @@ class Book:
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same objects by model: `cumulated` is called several times per call, and this lookup is faster."""
+        """The same objects by model: a faster lookup."""
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -63,7 +62,7 @@ class Book:
         """By thread and epoch: the id of the first call with a report."""
         self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-        """By thread: the number of calls that `first_report` has searched."""
+        """By thread: the number of calls searched by `first_report`."""
 
     @property
     def is_settled(self) -> bool:
@@ -124,7 +123,7 @@ class Book:
 
     @property
     def models(self) -> frozenset[str]:
-        """Models of the session's calls; one without a name if there are none."""
+        """Models of the session's calls; {""} if there are none."""
         # Copy first: another thread may be adding calls.
         return frozenset({call.model for call in list(self.session.calls.values())} or {""})
 
@@ -137,13 +136,12 @@ class Book:
             cumulated.advance(limit)
 
     def _cumulated_of_models(self) -> list[Cumulated]:
-        """Running features of the session's models; models that count alike share one object."""
         return list({id(cumulated): cumulated for cumulated in map(self.cumulated, self.models)}.values())
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model, and learn from new reports.
+        """Count up to `limit` (None: all) further nodes for every model, and learn from new reports.
 
-        With None, all nodes are counted. Returns (nodes counted, nodes in all).
+        Returns (nodes counted, nodes in all).
         """
         counts = self._cumulated_of_models()
         first = self._reported.advance()
@@ -175,9 +173,9 @@ class Book:
         return self._learning.forecasts
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` from everything learnt.
+        """Forecast the input of `call`; None before the first report of its thread.
 
-        None before the first report of its thread. Raises `IndexError` while its context is not counted.
+        Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
@@ -224,7 +222,7 @@ class Book:
         return sum(self.block_tokens_by_category(model, node).values())
 
     def block_tokens_by_category(self, model: str, node: int) -> dict[int, int]:
-        """Whole tokens of one block by category index; they add up to `block_tokens`."""
+        """Like `block_tokens`, by category index."""
         tokens_of, parent = self.whole_tokens(model), self.session.tree[node].parent
         return {
             c: tokens_of.category_tokens(node, c) - tokens_of.category_tokens(parent, c)
@@ -232,17 +230,14 @@ class Book:
         }
 
     def category(self, model: str, node: int) -> int:
-        """Index of the category that a block is shown in.
-
-        By label rules, it is the one with most of the block's tokens.
-        """
+        """Index of the category that a block is shown in. With label rules that of most of its tokens."""
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
         parts = self.block_tokens_by_category(model, node)
         return max(parts, key=lambda category: parts[category])
 
     def copy_report(self, node: int, recorded: int) -> None:
-        """Give `node` the reported tokens of `recorded`, which holds the same block elsewhere."""
+        """Give `node` the reported tokens of `recorded`, a node of the same block, if there are any."""
         reported = self._reported.tokens.get(recorded)
         if reported is None or node in self._reported.tokens:
             return
@@ -263,7 +258,7 @@ class Book:
         return None if is_exact(features, weights) else half_interval(features, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share; None if counted exactly."""
+        """Half of the 90 % interval of the context `head`, as a share of its tokens. None if counted exactly."""
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width

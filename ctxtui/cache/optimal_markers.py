@@ -1,7 +1,6 @@
 """Finds the cheapest markers of a recorded session, with all its pauses known.
 
-It is a search over the calls in order. Its state between two calls is the set of entries that are still useful. Of two
-states with the same entries the cheaper is kept; a state is dropped if a cheaper one is at least as good.
+It is a search over the calls in order. Its state between two calls is the set of cached prefixes that are still useful.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def relative_rates(rules: CacheRules) -> MarkerRates:
 class MarkerPlan(NamedTuple):
     """Markers for each call and the resulting cost.
 
-    `exact`: no plan is cheaper, otherwise none costs under `bound`.
+    `exact`: no plan is cheaper. None costs less than `bound`.
     """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
@@ -47,9 +46,9 @@ class _Path(NamedTuple):
 
 
 def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
-    """Find the cheapest markers for `calls` at their own times (facts §2).
+    """Find the cheapest markers for `calls` (facts §2), with answers that begin at once.
 
-    Answers are assumed to begin at once. `markable` tests whether a node's block may have a marker.
+    `markable` tests whether a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
     least = list(minimum_costs(calls))
@@ -66,10 +65,10 @@ def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda
 def _search(
     calls: Sequence[TimedPrompt], ahead: CallsAhead, least: Sequence[float], states: int | None, most: float
 ) -> _Path:
-    """Find the cheapest path through `calls` that costs less than `most`.
+    """Find the cheapest path through `calls` that costs less than `most`. An infinite cost if there is none.
 
-    If there is none, the cost of the result is infinite. At each call the cheapest `states` are followed (None: all).
-    `least[n]` is a lower bound of the cost of the calls from `n` on.
+    At each call the cheapest `states` are followed (None: all). `least[n]` is a lower bound of the cost of the calls
+    from `n` on.
     """
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
@@ -95,10 +94,7 @@ def _minimum_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
 def _choices(
     n: int, call: TimedPrompt, state: State, ahead: CallsAhead, most: float
 ) -> Iterator[tuple[tuple[CacheMarker, ...], float, State]]:
-    """Yield the choices of markers at call `n` that cost less than `most`.
-
-    Each is the markers, the call's cost, and the cache's state afterwards.
-    """
+    """Yield the choices at call `n` that cost less than `most`: markers, cost, state afterwards."""
     prompt, at = call.prompt, call.at
     live = {entry.key: entry for entry in state if entry.until >= at}
     live_positions = ahead.positions_with_keys(n, live) if live else []
@@ -135,10 +131,7 @@ def _writes(
 
 
 def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
-    """Yield the end of the write for each lifetime, longest first (None: no write).
-
-    Each is after the one before.
-    """
+    """Yield rising ends of the writes, one for each lifetime, longest first (None: no write)."""
     for ends in product([None, *places], repeat=lives):
         numbers = [position.number for position in ends if position is not None]
         if all(a < b for a, b in pairwise(numbers)):
@@ -148,10 +141,7 @@ def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[Prefi
 def _free_markers(
     live_positions: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMarker], most: int
 ) -> Iterator[list[CacheMarker]]:
-    """Yield choices of markers at no cost for the remaining slots.
-
-    Such markers are at the hit, at live entries before it, and in what is written anyway.
-    """
+    """Yield choices of markers at no cost: at live entries, and in what is written anyway."""
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
     life = {
@@ -172,10 +162,7 @@ def _free_markers(
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
-    """Put markers in prompt order.
-
-    One that only renews gets the lifetime of the next, as the order requires.
-    """
+    """Put markers in prompt order; one that only renews gets the longest lifetime after it."""
     labelled: list[CacheMarker] = []
     life = 0.0
     for marker in sorted(markers, key=lambda mark: -mark.position.number):
@@ -197,11 +184,7 @@ def simulate_cost(
 
 
 def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield lower bounds of each call's cost and of its extra cost for content first read.
-
-    Everything that an earlier call had within the longest lifetime is read, after it was written at the cheapest rate;
-    the rest is fresh.
-    """
+    """Yield lower bounds of each call's cost, and of that of writing what it is first to read."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:
@@ -255,10 +238,7 @@ State = frozenset[CachedPrefix]
 
 
 class CallsAhead:
-    """Later calls of a session that share prefixes.
-
-    Calls are numbered from 0; sets of them are bit masks.
-    """
+    """The prefixes that calls of a session share. Calls are numbered from 0; sets of them are bit masks."""
 
     def __init__(self, calls: Sequence[TimedPrompt], markable: Callable[[int], bool]) -> None:
         self._calls = calls
@@ -279,7 +259,6 @@ class CallsAhead:
                 self._numbers[position.key] = position.number
 
     def writable_positions(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
-        """Like `_find_writable`, cached."""
         key = (n, hit.number if hit else 0)
         positions = self._writable.get(key)
         if positions is None:
@@ -287,7 +266,6 @@ class CallsAhead:
         return positions
 
     def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMarker, ...], float]]:
-        """Like `_writes`, cached: the writes of a call depend only on what it reads."""
         key = (n, hit.number if hit else 0)
         writes = self._written.get(key)
         if writes is None:
@@ -300,10 +278,10 @@ class CallsAhead:
         return sorted((positions[key] for key in keys if key in positions), key=lambda position: -position.number)
 
     def _find_writable(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
-        """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
+        """Positions after `hit` where an entry may be worth writing at call `n`, in prompt order.
 
-        They are the last position of each stretch that the same later calls share, and the first position of all. Empty
-        if no later call shares any. Positions below the minimum, and those that may have no marker, are left out.
+        They are the last position of each stretch that the same later calls share, and the first position that may have
+        a marker. Empty if no later call shares any.
         """
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0
@@ -343,10 +321,7 @@ class CallsAhead:
         return frozenset(useful)
 
     def covers(self, n: int, state: State, rival: State) -> bool:
-        """Whether `state` after call `n` is at least as good as `rival`.
-
-        Each entry of `rival` is then in `state` too, or one in `state` replaces or outlives it.
-        """
+        """Whether `state` after call `n` is at least as good as `rival`."""
         for entry in rival:
             if entry in state:
                 continue

@@ -1,10 +1,7 @@
 """Prefix keys along the tree: two requests share a cached prefix if its key is the same.
 
-- Anthropic's keys chain (section, role, block). Neighbouring messages of one role merge, and headers count only by
-  their role.
-- The other dialects chain headers too, so message bounds count.
-
-Markers are in no block and so in no key. The chain is kept per node: a call costs time only for its new blocks.
+A key covers the blocks of the prefix with their sections and roles, without cache markers. In dialects other than
+Anthropic's it covers message headers too, so that message bounds count.
 """
 
 from __future__ import annotations
@@ -34,16 +31,15 @@ _NOTED: Final = frozenset({"tool", "document"})
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node: documents with citations, a digest of web tools.
+    """Content that changes the keys of system and messages: documents with citations, web tools."""
 
-    The first image changes nothing: facts §2 says that it loses the cached messages; of 27 recorded ones one did.
-    """
+    # The first image changes nothing: facts §2 says that it loses the cached messages; of 27 recorded ones one did.
 
     citations: bool = False
     web: bytes = b""
 
     def apply_to(self, salt: PrefixSalt) -> PrefixSalt:
-        """Salt of a request with these blocks: a toggle invalidates system and messages (facts §2)."""
+        """Salt of a request with this content: a change invalidates system and messages (facts §2)."""
         if self == NOTHING:
             return salt
         return salt._replace(system=mix(salt.system, b"citations" if self.citations else b"", self.web))
@@ -79,7 +75,7 @@ class PromptFacts:
         return facts
 
     def last_person_node(self, head: int) -> int:
-        """Last block from a person in the context `head` (`ROOT`: none)."""
+        """Node of the last block from a person in the context `head` (`ROOT`: none)."""
         computed = self._person_nodes
         if head not in computed:
             for node in self._tree.missing_nodes(head, computed):
@@ -98,7 +94,7 @@ def gather_facts(line: Iterable[Node]) -> ContentFacts:
 def is_from_person(node: Node) -> bool:
     """Whether `node` is content from a person: not a result, and not marked as the client's.
 
-    Next to a tool result it opens no turn, but thinking before it is stripped all the same.
+    Also next to a tool result, where it opens no turn: thinking before it is stripped all the same.
     """
     place = node.place
     by_person = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
@@ -132,13 +128,11 @@ _NAMES: Final = ("role", "name", "tool_call_id")
 """Members of a header that may have such a value of their own."""
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
-"""A hash to copy for the keys of blocks at a place, its section, and its role.
-
-Section and role are parameters of the hash (salt and person), so that a key and a digest take one round of BLAKE2s.
-"""
+"""A hash to copy for the keys of blocks at a place, its section, and its role."""
 
 
 def _place_hash(section: str, role: str) -> _PlaceHash:
+    # As parameters of the hash (salt and person): a key and a digest then take one round of BLAKE2s.
     named = blake2b(f"{section}\0{role}\0".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
     return blake2s(digest_size=KEY_BYTES, salt=named[:8], person=named[8:]).copy, section, role
 
@@ -149,11 +143,11 @@ _NOWHERE: Final = _place_hash("", "")
 class PrefixEnd(Struct, eq=False):
     """A position in a prompt where a prefix may end.
 
-    It is after the block of tree node `node`, whose message has the role `role`.
+    It is after the block of tree node `node`.
     - `key`: names the prefix (16 bytes).
     - `before`: the previous position (None at the very start).
-    - `number`: counts positions from 1.
-    - `opens_message`: the block opens a message, so that the previous position ends one; never set for Anthropic.
+    - `number`: 0 at the very start.
+    - `opens_message`: the previous position ends a message; never set for Anthropic.
     - `is_server_result`: the block is the result of a server-side tool.
     """
 
@@ -185,7 +179,7 @@ class PrefixEnd(Struct, eq=False):
 class PrefixKeys:
     """Positions along one tree under one salt.
 
-    With `strips`, thinking before a person's last message is absent.
+    With `strips`, thinking before the last block from a person is not in the prompt.
     """
 
     def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
@@ -210,7 +204,7 @@ class PrefixKeys:
     def positions_along(self, line: Sequence[Node], last_person: int) -> dict[int, PrefixEnd]:
         """Positions at the blocks of `line` by node id, or the nearest before each.
 
-        `last_person` is the index of the last message from a person (0 if thinking is not stripped).
+        `last_person` is the index of the last block from a person (0: none, or thinking is not stripped).
         """
         position = self._extend_chain(self._earlier, self._current[ROOT], line[:last_person])
         self._extend_chain(self._current, position, line[last_person:])
@@ -234,10 +228,7 @@ class PrefixKeys:
         return self._extend_chain(positions, position, nodes)
 
     def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """Extend the chain from `position` over `missing`, adding each to `positions`.
-
-        Returns the last position.
-        """
+        """Extend `positions` from `position` over `missing`; returns the last position."""
         bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
@@ -288,7 +279,7 @@ class PrefixKeys:
         return self._salt.dialect == RESPONSES and not inside
 
     def _section_key(self, before: PrefixEnd, section: str) -> bytes:
-        """Key that a block of `section` continues from; a new section mixes in what it depends on."""
+        """Key that the first block of `section` continues from, with the salts up to it."""
         key = before.key
         if before.section == "tools":
             key = mix(key, self._salt.system)
@@ -317,7 +308,7 @@ def header_key(value: canonical.Json) -> bytes:
 
 
 class PrefixChains:
-    """Chains of one tree, by salt; requests of one conversation share the work."""
+    """Chains of one tree, by salt: requests with the same salt share the work."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -352,8 +343,7 @@ class RequestEnds(NamedTuple):
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
         """Positions by node id of the request whose blocks are `line`.
 
-        The blocks may be from different paths of the tree. A block without a position of its own has the nearest before
-        it.
+        They may be from different paths of the tree. A block without a position of its own has the nearest before it.
         """
         salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0

@@ -20,52 +20,42 @@ WINDOW: Final = "context_window"
 COUNTED: Final = "count_tokens"
 """Stop reason of a request that only counts tokens: it costs nothing (facts §1)."""
 COMPACTED: Final = "compacted"
-"""Key in `Call.extra` of the first call after a compaction.
+"""Key in `Call.extra` of the first call after a compaction: ``{"trigger": "auto", "tokens": n}``.
 
-It says who started it, and at how many tokens: ``{"trigger": "auto", "tokens": n}``, or ``manual``, or `WHILE_IDLE`.
-It is missing if the record does not say who.
+The trigger may also be ``manual`` or `WHILE_IDLE`; ``tokens`` is the size before. Missing if the record names no
+trigger.
 """
 WHILE_IDLE: Final = "idle"
-"""Trigger of a compaction that the client made in a pause, while the context was still cached."""
+"""Trigger of a compaction that the client made in a pause."""
 TOOL_USE_INPUT: Final = "tool_use_input"
 """Key in `Call.extra`: input tokens that a report gives separately for the provider's own tools (Gemini)."""
 EDITS: Final = "edits"
-"""Key in `Call.extra` of another program's call sent through ctxtui.
+"""Key in `Call.extra` of another program's call sent through ctxtui under edits.
 
-It has the ids of the edits that were ``applied``, those without effect because their blocks were not in the request
-(``asleep``), those ``refused``, and the authors of the applied ones (``by``).
+It has the ids of the edits that were ``applied``, of those whose blocks were not in the request (``asleep``), those
+``refused``, and the authors of the applied ones (``by``).
 """
 COMPACTS: Final = "compacts"
 """Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
 KEEP_WARM: Final = "keep_warm"
-"""Key in `Call.extra`, True for a request that ctxtui sent again by itself to keep its cached prefix from expiring."""
+"""Key in `Call.extra`, True for a request that ctxtui sent to keep a cached prefix from expiring."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
 IN_ALL: Final = "in_all"
 """Key in `Call.extra`, True if a recorded sum over several calls includes what this one used beyond its own report."""
 COPIED_BY: Final = "copied_by"
-"""Key in `Call.extra`: name of the program that copied the call into a session that it wrote.
-
-The call was made, and paid for, in the session that it comes from.
-"""
+"""Key in `Call.extra`: name of the program that copied the call, which was made and paid for in another session."""
 MAKER: Final = "ctxtui"
 """Value of `COPIED_BY` in the files that ctxtui writes for a tool to resume."""
 PAID_ID: Final = "paid_id"
-"""Key in `Call.extra`: the id shared by all copies of a call.
-
-It is there if a client gives each copy an id of its own (forks).
-"""
+"""Key in `Call.extra`: the id shared by all copies of a call, if a client gives each copy an id of its own (forks)."""
 SUM: Final = "sum"
 """Key in `Call.extra` of a record that sums up several calls.
 
-Its value is the number of those that have no record of their own; True if it is not known. No context ever had that
-size.
+Its value is the number of those that have no record of their own; True if it is not known.
 """
 BY_TRANSCRIPT: Final = "by_transcript"
-"""Key in `Call.extra`, True for a call known only from the client's transcript.
-
-It is used in a session that ctxtui recorded: the call did not pass through ctxtui.
-"""
+"""Key in `Call.extra`, True for a call of a session recorded by ctxtui that did not pass through ctxtui."""
 
 
 class Fidelity(StrEnum):
@@ -92,14 +82,12 @@ class EpochStart(StrEnum):
 
 
 COMPACTIONS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
-"""Starts of epochs with which the client made the context smaller."""
 
 
 class Epoch(Struct, frozen=True):
     """A sequence of calls without restart, compaction or model change.
 
-    `number` counts from 1 within its thread, `start` is why it begins. `detail` is a short text for the boundary's row:
-    ``154.8k -> 22.3k``, ``opus-4 -> sonnet-4``.
+    `number` counts from 1 within its thread. `detail` is a short text for the boundary's row: ``154.8k → 22.3k``.
     """
 
     number: int = 1
@@ -118,10 +106,9 @@ FRONT_RECORDED: Final = "front_recorded"
 
 
 class Skeleton(Struct, frozen=True):
-    """The rest of a wire body after its blocks are taken out.
+    """The rest of a request's body after its blocks are taken out. With them it rebuilds the body byte for byte.
 
-    `dialect` names the codec that reads it back; `parts` is that codec's own JSON. With the path of blocks it rebuilds
-    the request byte for byte.
+    `dialect` names the codec; `parts` is that codec's own JSON.
     """
 
     dialect: str
@@ -131,13 +118,12 @@ class Skeleton(Struct, frozen=True):
 class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
-    - `id`: the provider's message id, or one that the reader derives.
-    - `raw_head`: the agent's own context; `sent_head`: the one that was sent (the same without edits); `response_head`:
-      the context just after the answer.
+    - `raw_head`: node of the agent's own context; `sent_head`: of the one that was sent (the same without edits);
+      `response_head`: of the context just after the answer.
     - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
-    - `stop_reason`: in the provider's words, or `COUNTED`; `error`: the message of a failed call, "" for others.
+    - `stop_reason`: in the provider's words, or `COUNTED`; `error`: the message of a failed call.
     - `skeleton`: of its body; None if that is not recorded.
-    - `line`: the 1-based line of the source on which the call begins; `bytes_`: its byte range there.
+    - `line`: the 1-based line of the source on which the call begins (0: unknown); `bytes_`: its byte range there.
     """
 
     id: str
@@ -163,7 +149,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_edited(self) -> bool:
-        """Whether it was sent under edits, so that the sent context differs from the agent's own."""
+        """Whether the sent context differs from the agent's own."""
         return self.sent_head != self.raw_head
 
     @property
@@ -173,10 +159,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def estimated_input(self) -> int | None:
-        """Input tokens as estimated by the writer of the recording.
-
-        None without such a figure, or with a report.
-        """
+        """Input tokens as estimated by the writer of the recording. None without such a figure, or with a report."""
         tokens = self.extra.get(ESTIMATED_INPUT)
         return tokens if isinstance(tokens, int) and tokens > 0 and self.usage is None else None
 
@@ -218,13 +201,10 @@ class Call(Struct, frozen=True, gc=False):
     def is_partial(self) -> bool:
         """Whether the call used more than is known of it.
 
-        `usage` and `output` are lower bounds then.
-        - The report was made before the answer was complete.
-        - There is no report for a request that was not refused, or that was answered.
-        - The report has neither input nor a cost: no request is empty.
-
-        Never for calls that are not sent yet (without an id), only count tokens, or are known by totals, and for those
-        whose further use is in a recorded sum (`IN_ALL`).
+        `usage` and `output` are lower bounds then. Its report was made before the answer was complete, has neither
+        input nor a cost, or is missing although the request was not refused. False for calls that are not sent yet
+        (without an id), only count tokens, or are known by totals, and for those whose further use is in a recorded sum
+        (`IN_ALL`).
         """
         if not self.id or IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
             return False
@@ -235,10 +215,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def output(self) -> int:
-        """Output tokens as reported, 0 without a report.
-
-        If the report was made at the start of the answer, the recorded answer's minimum counts if it is larger.
-        """
+        """Output tokens as reported, 0 without a report. At least `ANSWER_LEAST` if the report is partial."""
         if self.usage is None:
             return 0
         least = self.extra.get(ANSWER_LEAST)
@@ -247,12 +224,11 @@ class Call(Struct, frozen=True, gc=False):
 
 
 def count_calls(calls: Iterable[Call]) -> int:
-    """Count `calls`, each by its `Call.count`."""
     return sum(call.count for call in calls)
 
 
 def provider_id(call: Call) -> str:
-    """The provider's id of the call if it is recorded, else its own."""
+    """The provider's id of the call if it is recorded, else `Call.id`."""
     response_id = call.extra.get("response_id")
     return response_id if isinstance(response_id, str) and response_id else call.id
 
@@ -266,9 +242,8 @@ def paid_id(call: Call) -> str:
 def answer_start(tree: Tree, call: Call) -> int:
     """The node after which the answer of `call` begins.
 
-    It is the end of the sent context or of the agent's own, the later one of those that the answer continues. An answer
-    to an edited context continues the agent's own, because edits change no history. If it continues neither, or there
-    is no answer, the result is the answer's own end.
+    It is the end of the sent context or of the agent's own. If the answer continues neither, or there is no answer, the
+    result is `Call.response_head`.
     """
     answer = call.response_head
     # The sent context may be a prefix of the agent's own: the longer one counts, and a parent has the smaller id. A
@@ -284,8 +259,7 @@ def answer_path(tree: Tree, call: Call) -> list[int]:
 def answer_nodes_in(tree: Tree, call: Call, head: int) -> list[int]:
     """The nodes of context `head` that repeat the answer of `call` after the sent context.
 
-    Under edits the answer is in there too, although the agent's own context with the answer is another path. Stops at
-    the first difference.
+    Stops at the first difference.
     """
     if not tree.holds(head, call.sent_head):
         return []

@@ -20,12 +20,12 @@ class Node(Struct, frozen=True, gc=False):
     """One more block after the context `parent`.
 
     - `id`: its index in the tree (a parent's is always smaller).
+    - `category`: an index into `category.CATEGORIES`.
     - `depth`: number of blocks up to and including it.
     - `message`: number of messages so far; `turn`: number of user turns so far (0 before the first).
     - `turn_start`: the node whose block opened the current turn (`ROOT` before the first).
-    - `category`: an index into `category.CATEGORIES`.
-    - `turn_state`: whether a user turn has begun and the assistant has not answered yet (`_OPEN`), and whether the
-      current message holds a tool result (`_RESULTS`). It is one member for both, as there is a node for each block.
+    - `turn_state`: bits: the assistant has not answered the turn yet (`_OPEN`), the message has a tool result
+      (`_RESULTS`).
     """
 
     id: int
@@ -53,11 +53,11 @@ _OPEN, _RESULTS = 1, 2
 _ASKING: Final = frozenset({"user", "image", "document"})
 """Categories of blocks with which a user opens a turn."""
 _MIN_BISECT_NODES: Final = 64
-"""Number of nodes from which a binary search for the first of them is cheaper than walking them."""
+"""Minimum number of nodes for which a binary search is cheaper than walking them."""
 _HOLDS_CACHE_SIZE: Final = 64
 _EFFECT_CACHE_SIZE: Final = 1024
 _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
-"""Effect of a block on the turn: the assistant answers, a call has its result, the user asks, a message begins."""
+"""Effects of a block on the turn."""
 _EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
@@ -80,10 +80,9 @@ def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
 
 
 class Tree:
-    """An append-only tree of content-addressed blocks. Nodes are small integers.
+    """An append-only tree of content-addressed blocks. A context is named by its last node, an integer.
 
-    Adding the same block twice to the same parent gives the same node. `guard` is held while a node is made: a lock if
-    several threads make nodes.
+    `guard` is held while a node is made: a lock if several threads make nodes.
     """
 
     guard: AbstractContextManager[object] | None = None
@@ -108,13 +107,13 @@ class Tree:
         return self._nodes[node].block.digest
 
     def kind_and_category(self, node: int) -> tuple[str, int]:
-        """The kind and category of a node's block, in one lookup for loops over very many nodes."""
+        # One lookup, for loops over very many nodes.
         here = self._nodes[node]
         return here.kind, here.category
 
     @property
     def blocks(self) -> Mapping[str, Block]:
-        """Every block in the tree, by digest, in order of first appearance."""
+        """The blocks of the tree by digest, in order of first appearance."""
         return self._blocks
 
     def child(self, parent: int, block: Block, place: Place) -> int:
@@ -148,7 +147,7 @@ class Tree:
         return head
 
     def extend(self, head: int, items: Iterable[Item]) -> int:
-        """Append `items` to the context `head`; returns the new head."""
+        """Append `items` to the context `head`; returns the new one."""
         for block, place in items:
             head = self.child(head, block, place)
         return head
@@ -240,7 +239,7 @@ class Tree:
         return holds
 
     def running(self) -> RunningPath:
-        """A `RunningPath` over this tree; for one thread that only reads."""
+        """A `RunningPath` over this tree, for one thread."""
         return RunningPath(self)
 
     def nodes(self, start: int = 0, end: int | None = None) -> Sequence[Node]:

@@ -1,9 +1,7 @@
 """Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-``session scrub``, ``share``, reports and OTLP use `Masker`, exports do not. Each mask names what it replaces (``⟨api
-key 1⟩``), and equal secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their
-results. Whether a member of a record is structure depends on its path (`MaskingRules.structure`); everything else is
-content.
+Each mask names what it replaces (``⟨api key 1⟩``), and equal secrets get equal masks. Structure stays: JSON stays JSON,
+and ids still pair calls with their results.
 
 A *find* is a match of a rule in a text. A *piece* is the part of a secret in one text, if the secret spans adjacent
 texts.
@@ -49,11 +47,11 @@ _HIDDEN: Final = re.compile(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]{0,40}[A-Za-z]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))"
     "|(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])"
 )
-"""Invisible text between two characters of a key: colours, links, invisible characters."""
+"""Invisible text: colours and links of a terminal, and invisible characters inside a word."""
 _HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
 """The beginning of such invisible text, at the end of a truncated text."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
-"""A line end, with the next line's number if lines are numbered."""
+"""A line end, with the spaces around it and the next line's number if lines are numbered."""
 _BLANK: Final = re.compile(" ")
 """The separator removed when a line is compared with text that had line ends."""
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
@@ -103,14 +101,10 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
-"""Characters searched on each side of the border between two texts; the larger one if lines of a key or a long word may
-cross it."""
+"""Characters searched on each side of the border between two texts; the second if a long secret may cross it."""
 _MAX_TITLE_TEXTS: Final = 64
 _MIN_PIECE_CHARS: Final = 6
-"""Minimum characters of a piece of a secret that is masked anywhere.
-
-A shorter one is masked only where it was found, at the beginning or the end of the same text.
-"""
+"""Minimum characters of a piece of a secret to be masked anywhere; a shorter one is masked only where it was found."""
 _PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
 """Ranks before and after those of the rules."""
 _CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
@@ -120,7 +114,7 @@ _CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 
 class _Match(NamedTuple):
     """Characters `start` to `end` of a text, which match the rule `name`.
 
-    Equal `secret` texts get equal masks. If matches overlap, the one with the least `rank` gives the name.
+    If matches overlap, the one with the least `rank` gives the name.
     """
 
     start: int
@@ -146,28 +140,29 @@ class _Piece(NamedTuple):
 class Pieces(NamedTuple):
     """Pieces of secrets that span adjacent texts.
 
-    - `long`: pieces that are masked wherever they occur.
-    - `heads`, `tails`: others, masked only at the beginning or the end of the text that they were found in.
+    - `long`: pieces that are masked wherever they occur, by their text.
+    - `heads`, `tails`: others, masked only at the beginning or the end of the text that they were found in, by that
+      text.
     """
 
     long: dict[str, _Piece]
     heads: dict[str, _Piece]
     tails: dict[str, _Piece]
     begins: dict[str, None]
-    """Beginnings of the first texts, as one line: titles are taken from them."""
+    """Beginnings of the first texts, each as one line: `Masker.mask_line` finds a title's full line there."""
 
 
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts the masks.
 
     Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass the blocks to `follow`
-    first, in order: it learns the secrets that span two or three adjacent texts.
+    first, in order, so that secrets across adjacent texts are found.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
         self.level = level
         self.report: dict[str, int] = {}
-        """Number of masks of each kind, in order of first appearance."""
+        """Number of masks of each kind."""
         depth = LEVELS.index(level)
         ranked = [(n, r) for n, r in enumerate(rules.rules) if LEVELS.index(r.level) <= depth]
         self._ranks = {n for n, _ in ranked}
@@ -193,12 +188,11 @@ class Masker:
     def follow(self, tail: tuple[str, ...], block_: Block) -> tuple[str, ...]:
         """Learn the ids in `block_`, the next block, and secrets that begin in `tail` and end in it.
 
-        Returns the tail for the block after it.
+        `tail` is the ends of the texts before it (at the start: empty). Returns the tail for the block after it.
         """
         return self._follow_value(tail, _flatten(block_.value()), _kind_of_block(block_))
 
     def follow_all(self, tree: Tree) -> None:
-        """Call `follow` along every path of `tree`."""
         tails: dict[int, tuple[str, ...]] = {ROOT: ()}
         for node in tree.nodes(1):
             tails[node.id] = self.follow(tails[node.parent], node.block)
@@ -221,7 +215,7 @@ class Masker:
         return tail
 
     def _iter_texts(self, value: Json, kind: str) -> Iterator[str]:
-        """The texts of content in `value`, in order; collects ids."""
+        """The texts of content in `value`; collects ids."""
         if isinstance(value, str):
             if kind == "id":
                 self._ids.add(value)
@@ -301,9 +295,9 @@ class Masker:
     # Values.
 
     def mask_value(self, value: Json, kind: str = "part") -> Json:
-        """Mask every text in the JSON `value`.
+        """Mask every text in the JSON `value`, an object of a `kind` in `MaskingRules.structure`.
 
-        `kind` is the kind of the object (``part``, ``body`` ...). A member that is nested too deeply becomes text.
+        A member that is nested too deeply becomes text.
         """
         value = _flatten(value)
         self._follow_value((), value, kind)
@@ -317,15 +311,12 @@ class Masker:
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
     def mask_word(self, text: str) -> str:
-        """Mask a secret in a word of the protocol (a model's name).
-
-        At level `text` also all that is no such word.
-        """
+        """Mask a secret in a word of the protocol (a model's name). At level `text` blur all that is no such word."""
         text = self._mask_matches(text, bare=False)
         return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
     def mask_id(self, text: str) -> str:
-        """Mask a secret in an id or a name; at level `text` replace it, by the same throughout."""
+        """Mask a secret in an id or a name; at level `text` replace it, always by the same."""
         if self.level != Level.TEXT or not text:
             return self._mask_matches(text, bare=False)
         if text not in self._aliases:
@@ -450,16 +441,13 @@ class Masker:
     # Texts.
 
     def mask_text(self, text: str) -> str:
-        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``.
-
-        At level `text` all of it is blurred.
-        """
+        """Mask what is found in `text`; at level `text` blur all of it."""
         return self._blur(text) if self.level == Level.TEXT else self._mask_matches(text)
 
     def mask_line(self, text: str) -> str:
         """Like `mask_text`, for one line that was taken from a text, such as a title.
 
-        A secret may be truncated at its end, or may have had line ends in the original text; both are masked.
+        Also masks secrets that are cut off at its end, or that had line ends in the original text.
         """
         if self.level == Level.TEXT or not text:
             return self.mask_text(text)
@@ -484,12 +472,11 @@ class Masker:
         return self._insert_masks(bare, cut) + text[len(bare) :]
 
     def secrets_in(self, text: str) -> list[tuple[str, str]]:
-        """The kind and the value of each secret in `text`, in order."""
+        """The rule's name and the text of each match in `text`, in order. Overlapping ones are merged."""
         finds = sorted(self._match_rules(text))
         return [(find.name, find.secret) for find in _merge_overlaps(finds, text)] if finds else []
 
     def _find_truncated(self, text: str) -> Iterator[_Match]:
-        """Matches of the rules for secrets in `text` with each of the continuations."""
         for continuation in _CONTINUATIONS:
             yield from self._match_rules(text + continuation, secret=True)
 
@@ -516,10 +503,7 @@ class Masker:
         return "".join([*pieces, text[offset:]])
 
     def _find_rules(self, text: str, *, lines: bool = True) -> Iterator[_Match]:
-        """Matches of the rules in `text`.
-
-        The text is searched as it is, decoded from base64, without invisible text, and, with `lines`, across line ends.
-        """
+        """Matches of the rules in `text`, also in base64. With `lines` also across line ends."""
         yield from self._match_rules(text)
         yield from self._match_encoded(text)
         shown, back = text, lambda at: at
@@ -726,10 +710,7 @@ def _spans_break(breaks: list[int], find: _Match) -> bool:
 
 
 def _iter_keys(items: list[Json], key: str) -> Iterator[str]:
-    """The key of each of `items`, which are under `key`.
-
-    An option before it, such as ``--token``, replaces the key.
-    """
+    """The key of each of `items`: an option before it, such as ``--token``, else `key`."""
     before = ""
     for item in items:
         yield before or key
@@ -766,10 +747,7 @@ def _decode_text(encoded: str) -> str:
 
 
 def _embedded_texts(encoded: str) -> Iterator[str]:
-    """Texts in the bytes of an image or a file in base64.
-
-    The bytes are read as they are, and without zeros (UTF-16). The compressed texts of a PNG are unpacked.
-    """
+    """Texts in the bytes of an image or a file in base64. Also UTF-16, and a PNG's compressed texts."""
     data = _decode_bytes(encoded)
     yield data.decode("latin-1")
     yield data.replace(b"\0", b"").decode("latin-1")

@@ -1,8 +1,7 @@
 """Joins a session's recorded exchanges with its transcript; each call appears once.
 
-Every recorder of exchanges (ctxtui's relay, files or records that the client writes, a log of messages) reports one as
-a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. In this module, `wire` is
-the session of exchanges, and `own` the client's transcript.
+In this module, `wire` is the session of exchanges (from ctxtui's relay, or a client's own log of requests), and `own`
+the client's transcript.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def unanswered_thread(thread: str) -> str:
 def merge_exchange(own: Call, sent: Call) -> Call:
     """Merge the transcript's call `own` with its exchange `sent`.
 
-    Body, times, report (or error) and answer's end are the exchange's, where it has them; thread, epoch, id and
-    position in the file are the transcript's.
+    Contexts, times and report (or error) are the exchange's, where it has them; thread, epoch, id and position in the
+    file are the transcript's.
     """
     # Without the model, the report that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or replaces_answer(sent.extra.get(EDITS)) else own
@@ -91,8 +90,7 @@ def _is_failed(call: Call) -> bool:
 class CallPairs(Struct):
     """Calls that are in both records.
 
-    `wire` has the exchange of a transcript call, by the call's id; `own` the transcript call of an exchange, by the
-    exchange's id.
+    `wire` has exchanges by the id of their transcript call, `own` transcript calls by the id of their exchange.
     """
 
     wire: dict[str, Call] = field(default_factory=dict)
@@ -108,7 +106,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
 
     If no id matches (some clients keep none), calls with the same tokens at the same time are paired, and exchanges
-    without a report by the same answer. If one matches, only requests without an answer are added to the pairs by id.
+    without a report by the same answer. Else only requests without an answer are paired without an id.
     """
     pairs = CallPairs()
     by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
@@ -169,9 +167,9 @@ def _is_same_answer(sent: str, noted: str) -> bool:
 def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair requests without an answer, which have no id, by time and last block.
 
-    One without an error was sent shortly before the client ended (Kimi Code's last one with `-p`), and its exchange may
-    have an answer: it is paired only if no other exchange may be the same request.
+    The exchange of one without an error may have an answer: it is paired only if no other may be the same request.
     """
+    # Kimi Code's last request with `-p` has neither answer nor error in its transcript.
     waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
     threads = {match.thread: own.calls[id_].thread for id_, match in pairs.wire.items()}
     for call in own.calls.values():
@@ -234,8 +232,8 @@ class SessionJoin:
     """Joins the exchanges in the session `wire` with the client's `own` transcript.
 
     The result's contexts are nodes of the tree of `wire`. `own` may later be replaced by a session that was read again.
-    `leads`: ids and positions are those of the transcript, else of `wire`. Without `union`, only the calls of the
-    leading record are reported.
+    With `leads`, the transcript leads: ids and positions in the file are its own, else those of `wire`. Without
+    `union`, calls that are only in the other record are left out.
     """
 
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
@@ -322,11 +320,9 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract recorded exchanges from the client's sum; None if nothing is left.
-
-        Exchanges of another model, after the sum, or of ctxtui itself are not in the sum. Of a call that the transcript
-        has, only the part that the transcript does not report is.
-        """
+        """Subtract recorded exchanges from the client's sum; None if nothing is left."""
+        # Exchanges of another model, after the sum, or of ctxtui itself are not in the sum. Of a call that the
+        # transcript has, only the part that the transcript does not report is.
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = (
@@ -406,7 +402,7 @@ class _ContextMapper:
     """Maps contexts of both records to nodes of the wire's tree.
 
     Transcript contexts continue from the exchanges where possible; wire contexts get the transcript's marks of their
-    blocks (text inserted by the client, summaries).
+    blocks (`Place.mark`).
     """
 
     def __init__(self, tree: Tree, own: Tree) -> None:
@@ -468,10 +464,7 @@ class _ContextMapper:
         return mapped
 
     def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
-        """Adapt the skeleton of the transcript's context `head` to the mapped context.
-
-        The mapped context may begin with more blocks; cache breakpoints after them move by their number.
-        """
+        """Adapt the cache breakpoints of a transcript's `skeleton` to the mapped context of `head`."""
         new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
@@ -483,7 +476,6 @@ class _ContextMapper:
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def map_transcript(self, head: int) -> int:
-        """Return the transcript's context `head` in the wire's tree."""
         at, later_nodes = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._mapped_nodes:
             later_nodes.append(at)
@@ -529,7 +521,7 @@ def _describe_doubt(calls: int, source: str) -> str:
 def events_between(old: Session, new: Session) -> list[Event] | None:
     """List the events that turn `old` into `new`, which shares its tree.
 
-    None if a thread's calls are not those of `old` with more after them, so that the session must be shown again.
+    None if a thread of `new` does not begin with its calls in `old`, so that the session must be shown again.
     """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
@@ -559,10 +551,10 @@ def _diff_sessions(old: Session, new: Session) -> list[Event]:
 class JoinedReader(Reader):
     """Reads the opened file with `main`, and joins the companion files of the other record.
 
-    - `beside`: makes the reader of a companion file by its name; None: the file belongs to the record of `main`.
+    - `beside`: makes the reader of a companion file by its name; None: `main` reads the file.
     - `apart`: the tree on which `beside` reads; None: `tree`.
     - `settle`: returns the companions' events that are known only at the end, given the session as read by `main`.
-    - `transcript`: `main` reads the transcript, else the exchanges.
+    - `transcript`: `main` reads the transcript, else the exchanges; `union` as for `SessionJoin`.
     """
 
     def __init__(

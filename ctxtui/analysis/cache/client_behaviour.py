@@ -1,8 +1,6 @@
-"""Cache behaviour of a client that is not recorded, inferred from its earlier calls.
+"""Unrecorded cache behaviour of a client, inferred from the reports of its earlier calls.
 
-Claude Code's transcripts have no cache markers, and not all of its calls. The reports of earlier calls show three
-things: the lifetime of its entries, the prefix that survives when everything else is lost, and whether it makes an
-unrecorded call after each turn (an *aside*).
+Claude Code's transcripts have no cache markers, and lack calls that it makes by itself after a turn (*asides*).
 """
 
 from __future__ import annotations
@@ -15,19 +13,16 @@ from ctxtui.core.call import ASKED_AT, Call, Fidelity
 from ctxtui.core.usage import Usage
 
 MAX_CALL_SECONDS: Final = 180.0
-"""Longest duration of a call and its tools in seconds, where a copy lost the times: two minutes, the client's
-default limit for a command, and one for the answer."""
+"""Longest duration of a call and its tools if a copy lost the times: two minutes, the client's default limit for a
+command, and one for the answer."""
 MIN_ANSWER_SECONDS: Final = 0.5
-"""Shortest possible duration of an answer in seconds: a faster call has the times of a copy."""
+"""Shortest possible duration of an answer: a faster call has the times of a copy."""
 LAG_TOKENS: Final = 300
 """Tokens by which a read may fall short of the cached prefix before the cache counts as behind."""
 
 
 def sent_at(call: Call) -> float | None:
-    """Start time of the request of `call` (Unix seconds).
-
-    None if no time is recorded, or only that of a copy.
-    """
+    """Start time of `call` (Unix seconds); None if no time is recorded, or only that of a copy."""
     asked_at = call.extra.get(ASKED_AT)
     if isinstance(asked_at, float):
         return asked_at
@@ -49,7 +44,7 @@ class Clock(Struct):
     call: str = ""
 
     def has_time(self, call: Call) -> bool:
-        """Whether there are bounds on the start time of `call`, the next one."""
+        """Whether there are bounds on the start of `call`, the next one."""
         return self.last is not None or sent_at(call) is not None
 
     def earliest(self, call: Call) -> float:
@@ -81,13 +76,12 @@ class ClientBehaviour(Struct, kw_only=True):
     """Cache behaviour shown by one thread's calls to one model so far.
 
     - `life`: the lifetime that the client wrote last.
-    - `shared_prefix`: tokens of the prefix that other sessions keep alive: what the thread's first call read before the
-      conversation; later what was read after everything else had expired.
+    - `shared_prefix`: tokens of the prefix that other sessions keep alive.
     - `unexpired_prefix`: tokens that survive a change of the messages (system prompt and tools); None until this
       happened.
-    - `turns`, `asides`: turns with evidence, and those after which the client made a call of its own.
+    - `turns`, `asides`: turns with evidence, and those after which the client made an aside.
     - `caches`: anything was ever read or written.
-    - `behind`: the last call's read if the provider's cache had not caught up; 0: it had.
+    - `behind`: the last call's read in tokens if the provider's cache had not caught up; 0: it had.
     - `stayed_behind`, `caught_up`: how often the next read was behind again, and how often not.
     - `caches_lost`, `caches_kept`: how often a restarted client lost or kept the cache.
     """
@@ -106,10 +100,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def loses_at_resume(self) -> bool:
-        """Whether a restarted client is expected to lose the cache.
-
-        It is, unless it kept the cache more often than it lost it.
-        """
+        """Whether a restarted client is expected to lose the cache: unless it kept it more often."""
         return self.caches_lost + 1 > self.caches_kept
 
     @property
@@ -118,10 +109,7 @@ class ClientBehaviour(Struct, kw_only=True):
         return self.behind > 0 and self.stayed_behind > self.caught_up
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
-        """Learn that a call read `tokens` of `expected` cached ones.
-
-        `usual`: nothing explains a smaller read.
-        """
+        """Learn that a call read `tokens` of `expected` cached ones. `usual`: nothing explains a smaller read."""
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
             stays = fell and tokens <= self.behind + LAG_TOKENS
@@ -131,7 +119,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
-        """Whether the client made an unrecorded call of its own after most turns."""
+        """Whether the client made an aside after most turns."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:
@@ -139,11 +127,9 @@ class ClientBehaviour(Struct, kw_only=True):
         self.asides += was
 
     def learn_writes(self, usage: Usage) -> None:
-        """Learn the client's lifetime from the writes of a call.
-
-        A call that wrote both lifetimes does not change it: results of server-side tools are always written for five
-        minutes (facts §2).
-        """
+        """Learn the client's lifetime from the writes of a call."""
+        # A call that wrote both lifetimes changes no known one: results of server-side tools are always written for
+        # five minutes (facts §2).
         self.caches = self.caches or usage.cache_read + usage.cache_write > 0
         if usage.write_1h and usage.write_5m:
             self.life = self.life or ("1h" if usage.write_1h > usage.write_5m else "5m")

@@ -1,7 +1,6 @@
 """Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
-The calls are run through the cache simulator, with the markers that `CachePrompts.prompt` gives them. Prefixes have
-their reported lengths.
+It runs the calls through the cache simulator, with reported lengths of prefixes.
 """
 
 from __future__ import annotations
@@ -69,10 +68,9 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     - `read`: the prediction. For automatic caches 95 % of reports should be between `floor` and `ceiling`; for others
       both equal `read`.
-    - `base`: the call whose context it extends.
-    - `input`: the predicted input.
+    - `base`: the call whose context it extends; `input`: the predicted input.
     - `cause`: why less than the base's cache is read; without a name if nothing is lost.
-    - `inferred`: entries are at markers, and those of `call` are not recorded.
+    - `inferred`: the cache depends on markers, and those of `call` are not recorded.
     - `outcome`: the simulator's result.
     """
 
@@ -88,12 +86,12 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     @property
     def previous_input(self) -> int:
-        """Input tokens of `base` (0: not reported); a hit reads more than half of them."""
+        """Input tokens of `base`; 0: not reported."""
         return self.base.usage.input if self.base.usage else 0
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss is forecast."""
+        """Whether a miss is forecast: a read of at most half of the previous input."""
         return self.read * 2 <= self.previous_input
 
 
@@ -101,9 +99,7 @@ class ReadFloors(NamedTuple):
     """Prefix tokens that are still readable after a miss.
 
     - `unexpired_prefix`: system prompt and tools, while their own breakpoint lives.
-    - `shared_prefix`: kept alive by other sessions.
-
-    The first is the least read if not everything expired, else the second.
+    - `shared_prefix`: kept alive by other sessions, after everything else has expired.
     """
 
     unexpired_prefix: int = 0
@@ -130,8 +126,7 @@ def predicted_usage(forecast: CacheForecast) -> Usage:
 class CacheForecaster:
     """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `rules` gives the cache rules of a call, `counts` the running features of a model. `inputs` predicts the input of
-    calls; its owner teaches it.
+    `inputs`, which predicts the input of calls, is taught by the caller.
     """
 
     def __init__(
@@ -159,7 +154,6 @@ class CacheForecaster:
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
-        """Forecast the read of `call` without its own report."""
         behaviour = self._behaviour_of(call)
         prompt = self.prompts.prompt(call, input_forecast.predicted, behaviour.life)
         rules = prompt.rules
@@ -188,9 +182,9 @@ class CacheForecaster:
         )
 
     def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """Return what a what-if starts from: caches, `call` as a prompt of `total` tokens, its time.
+        """Return the caches, `call` as a prompt of `total` tokens, and its earliest time.
 
-        The caches must not be changed. The time is the earliest possible start (Unix seconds; 0 if unknown).
+        The caches must not be changed. The time is in Unix seconds; 0 if unknown.
         """
         return (
             self._simulator,
@@ -199,14 +193,11 @@ class CacheForecaster:
         )
 
     def life(self, call: Call) -> str:
-        """Lifetime that the client writes, by earlier calls of thread and model ("": default)."""
+        """Lifetime that the client wrote last in this thread with this model ("": the default)."""
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Least tokens that `call` is expected to read.
-
-        0 if the cache has no entries at markers, nothing was ever cached, or the simulator knows the markers.
-        """
+        """Least tokens that `call` is expected to read after a miss. 0 if only the simulator can tell."""
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers
@@ -248,11 +239,9 @@ class CacheForecaster:
             self._clocks[self._threads_sent[call.sent_head]].use(call)
 
     def time_of(self, call: Call, person_wrote: bool) -> float:
-        """Time of `call` in the simulation (Unix seconds). `person_wrote`: the user wrote before it.
-
-        The simulator knows only calls, but other requests of the client keep entries alive too: so the time since the
-        last of either is added to the time of the previous call.
-        """
+        """Time of `call` in the simulation (Unix seconds). `person_wrote`: the user wrote before it."""
+        # The simulator knows only calls, but other requests of the client keep entries alive too: so the time since the
+        # last of either is added to the time of the previous call.
         clock = self._clocks[call.thread]
         time = clock.earliest(call)
         if clock.last is None or time <= clock.last:
@@ -262,10 +251,7 @@ class CacheForecaster:
         return clock.last + max(0.0, time - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time of the last request after `call_id` up to `until` that is no call.
-
-        It is in Unix seconds, or 0 if there was none.
-        """
+        """Time of the last request after `call_id` up to `until` that is no call (Unix seconds). 0: none."""
         events = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(events)
         for event in events:

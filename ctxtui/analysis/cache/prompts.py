@@ -27,7 +27,7 @@ from ctxtui.wire.translate.turns import detect_dialect
 class Lengths:
     """Tokens of contexts by node, for one thread and model.
 
-    Reported lengths are *pinned*, blocks after them are counted.
+    Reported lengths are *pinned*; blocks after them are counted.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -60,10 +60,9 @@ class Lengths:
     def length_reader(
         self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
     ) -> Callable[[int], int]:
-        """Return a function from node to tokens.
+        """Return a function from node to tokens, to be used until `tokens` changes.
 
-        `measure` gives the features of a node, `tokens` their weight. The function must not be used after `tokens` has
-        changed.
+        `measure` gives the features of a node, `tokens` their tokens.
         """
         cache: tuple[int, dict[int, int]] = -1, {}
 
@@ -94,7 +93,7 @@ class Lengths:
 
 
 THINKING_LEVEL: Final = "thinking_level"
-"""Key in `Call.extra`: the client's name of the requested thinking level."""
+"""Key in `Call.extra`: the client's name of the thinking level."""
 NO_THINKING: Final = "off"
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
@@ -154,10 +153,10 @@ class CachePrompts:
     ) -> CachedPrompt:
         """Build `call` as a prompt of `total` tokens.
 
-        `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`). If None, those of the recorded
-        request are used; if these are not recorded, those of `assume_markers`; else, where entries are at markers, the
-        ends of the client's last messages, with the lifetime `life` ("": the default). Without `has_time` (the time of
-        the call is unknown), its entries do not expire. `answered`: the answer is included, if the cache keeps answers.
+        - `markers`: (node, lifetime in seconds, and optionally `CacheMarker.ends`). None: the recorded ones, else those
+          of `assume_markers`, else the ends of the last messages, with the lifetime `life` ("": the default).
+        - `has_time`: the time of the call is known; without it, its entries do not expire.
+        - `answered`: the answer is included, if the cache keeps answers.
         """
         rules, head = self._rules(call), call.sent_head
         recorded_markers = self.markers(call)
@@ -198,11 +197,8 @@ class CachePrompts:
         return RequestEnds(self._prefixes, self.salt(call), self._rules(call).strips)
 
     def assume_markers(self, next_call: Call, after: Call) -> None:
-        """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
-
-        Markers on its last two messages move to the ends of the new last messages; others stay if their block does.
-        Does nothing without recorded markers, if `next_call` is recorded, or if entries are not at markers.
-        """
+        """Assume that `next_call`, which is not made yet, sets the markers recorded for `after`."""
+        # Markers on the last two messages move to the ends of the new last ones; others stay if their block does.
         recorded_markers, rules = self.markers(after), self._rules(next_call)
         if recorded_markers is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
@@ -313,10 +309,7 @@ def sent_params(call: Call) -> dict[str, Json]:
 
 
 def _recorded_params(call: Call) -> dict[str, Json]:
-    """Thinking parameter of a call whose client records no requests (facts §2).
-
-    It is left out unless the record shows that thinking was requested.
-    """
+    """Thinking parameter of a call without a recorded request, by the thinking level (facts §2)."""
     level = call.extra.get(THINKING_LEVEL)
     return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
 

@@ -1,7 +1,7 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
-Blocks that differ by node or digest are compared by content (`normalized`): a block with another id or spelling is
-*respelled*, one with other words is *changed*. The same content in another session's dialect is no change.
+A block with another id or spelling is *respelled*, one with other words is *changed*. The same content in another
+session's dialect is no change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """Kinds of changes: other words in its place; only in the second context; only in the first; the same words with
-another id or spelling (not those of another session's dialect), which a cache treats as different."""
+another id or spelling, which a cache treats as different."""
 
 TAKEN_OUT: Final = "taken out by the provider"
 """Reason why thinking of earlier turns is not read."""
@@ -47,10 +47,7 @@ class DiffSide(Struct, frozen=True):
         return read_nodes(self.book, self.chosen.call)
 
     def unread_reason(self, node: int) -> str:
-        """Reason why the model did not read a block of the context.
-
-        "" if it did, or if the block is not in it.
-        """
+        """Reason why the model did not read a block of the context. "" if it did, or if it is not in it."""
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
@@ -77,10 +74,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) of the thread that held it.
-
-    If none held it, it is the side's own call.
-    """
+    """Return a function from a node to the first call (from 1) that held it. Else the side's call."""
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -92,9 +86,9 @@ def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
 
 
 class Change(Struct, frozen=True):
-    """One difference between two contexts; None on the side that lacks the block.
+    """One difference between two contexts: nodes, and tokens. None on the side that lacks the block.
 
-    `at` is its position, from 1, in the context that has it; in the second one if both have it.
+    `at` is its position, from 1, among the blocks of `DiffSide.rows`; of the second side if both have it.
     """
 
     kind: str
@@ -109,8 +103,7 @@ class Diff(Struct, frozen=True, kw_only=True):
     """Changes from the context of `a` to that of `b`.
 
     Both begin with `shared` blocks (`shared_tokens`). Of the later blocks, `kept` are in both (`kept_tokens`), with
-    the respelled ones. `changes` are in prompt order. Tokens are those of the side that has a block; if both have it,
-    those of `b`.
+    the respelled ones. Their tokens are those of `b`. `changes` are in prompt order.
     """
 
     a: DiffSide
@@ -122,17 +115,14 @@ class Diff(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
     def removal_reason(self, change: Change) -> str:
-        """Why a removed block that the second context still holds is not read; else ""."""
+        """Why a block that the second context still holds is not read there; else ""."""
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
         return self.b.unread_reason(change.before)
 
     @property
     def token_of_difference(self) -> int:
-        """Tokens of the second context before the first difference.
-
-        Unrecorded prompt and tools are included.
-        """
+        """Tokens of the second context before the first difference, with unrecorded ones."""
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
@@ -202,7 +192,7 @@ def _shape_of(block: Block) -> Hashable:
 def _find_changes(
     a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], starts: tuple[int, int]
 ) -> Iterator[Change]:
-    """Yield removed and added blocks in order; a block and its other version are one change."""
+    """Yield changes in order; a block and its other version are one."""
     pairs = dict(match_versions(a.tree, b.tree, old_rows, new_rows))
     done = 0
     for old_index, old in enumerate(old_rows):
@@ -238,7 +228,7 @@ def _block_key(node: Node) -> Hashable:
 def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
-    """Yield ranges of both sides, and whether they are equal by digest or by content."""
+    """Yield ranges of both sides, and whether they have equal content."""
     olds, news = [_block_key(a[n]) for n in old_rows], [_block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
@@ -252,11 +242,7 @@ def matching_ranges(
 
 
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of indices: a removed and an added block that are two versions of one block.
-
-    They have the same category, and similar words under one name, the same call id or tool name, or (except calls and
-    results) no other block beside them.
-    """
+    """Yield pairs of indices: a removed and an added block that are two versions of one block."""
     is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
     for old_index, old in enumerate(old_rows):
         for new_index in range(free, min(len(new_rows), free + _MAX_DISTANCE)):
@@ -282,7 +268,7 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
+    """Common words as a share (0 to 1) of those of the longer text; 1 if both are empty."""
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

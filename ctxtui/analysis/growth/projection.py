@@ -27,14 +27,14 @@ TURN: Final = "turn"
 ROUND: Final = "round"
 OVERHEAD: Final = 20_000
 MARGIN: Final = 13_000
-"""Claude Code compacts automatically at its window less these: room for an answer, and a margin.
+"""Tokens by which Claude Code's automatic compaction comes before its window's end: an answer's, and a margin.
 
-Assumed, as read from the client by others in 2026; a session's own compactions take precedence.
+Assumed, as read from the client by others in 2026.
 """
 MIN_SHARE_KEPT: Final = 0.1
-"""Share of the current context that a shrinking one is assumed to keep at least."""
+"""Minimum share of the current context that a shrinking one is assumed to keep."""
 CODEX_SHARE: Final = 0.9
-"""Codex compacts automatically at this share of its window: assumed, from its source."""
+"""Share of its window at which Codex compacts automatically: assumed, from its source."""
 
 _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.REWIND, EpochStart.RESUME)
 
@@ -42,8 +42,9 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 class TurnGrowth(NamedTuple):
     """One turn or round of a thread.
 
+    - `number`: from 1; `calls`: number of its calls.
     - `growth`: growth of the context in tokens; None for the first, and if it may have been cut (`was_shortened`).
-    - `output`: tokens of all its answers; `size`: the context at its end.
+    - `output`: tokens of all its answers; `size`: tokens of the context of its last call.
     - `usd`: the cost of its calls for input and for answers; None: unknown.
     """
 
@@ -56,10 +57,10 @@ class TurnGrowth(NamedTuple):
 
 
 class Limit(Struct, frozen=True):
-    """A size that the context will reach.
+    """A size in tokens that the context will reach.
 
-    `how` is ``observed``, ``assumed`` or ``setting``. `turns` are the numbers of turns until then, for high, typical
-    and low growth (None: not at this pace).
+    `how` is ``observed``, ``assumed`` or ``setting``. `turns` are the numbers of turns or rounds until then, for high,
+    typical and low growth (None: not at this pace).
     """
 
     tokens: int
@@ -71,10 +72,10 @@ class Outlook(Struct, frozen=True, kw_only=True):
     """Forecast of the next turns or rounds (`unit`). Ranges should contain four of five cases.
 
     - `context`: the current size.
-    - `growth`, `calls`, `output`: per unit, as observed over `turns` units. `growth` is None if unknown, `calls`
-      also if a unit is one call.
+    - `growth`, `calls`, `output`: of one unit, from the `turns` units so far. None: unknown; `calls` also if a unit is
+      one call.
     - `rewrites`: misses per unit so far.
-    - `after`: the size after `ahead` units without a compaction; `usd`: their cost (None: no price is known).
+    - `after`: the size after `ahead` units without a compaction; `usd`: their cost. None: unknown.
     """
 
     unit: str = TURN
@@ -90,7 +91,7 @@ class Outlook(Struct, frozen=True, kw_only=True):
 
     @property
     def pace(self) -> Range | None:
-        """Growth per unit over all units ahead: differences of single ones even out."""
+        """Growth per unit over all units ahead; None if unknown."""
         return None if self.after is None else self.after.map(lambda size: (size - self.context) / self.ahead)
 
 
@@ -161,9 +162,9 @@ def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
 
 
 def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
-    """Size in tokens at which the client compacts automatically, and how it is known.
+    """Size in tokens at which the client compacts automatically, and how it is known. None if it is not.
 
-    None if it is not. `window` is the one in force for the thread's last call.
+    `window` is that of the thread's last call.
     """
     if window.origin == COMPACTION:
         return window.limit, "observed"
@@ -180,7 +181,7 @@ def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tupl
 
 
 def reach_limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
-    """When a context of `context` tokens that grows by `growth` a turn reaches `tokens`."""
+    """The limit `tokens` for a context of `context` tokens that grows by `growth` a turn."""
     if context >= tokens:
         return Limit(tokens, how, (0, 0, 0))
     if growth is None:
@@ -237,9 +238,8 @@ def project_context(
 def project_costs(
     turns: Sequence[TurnGrowth], context: int, growth: float, ahead: int, window: int, typical: Typical = COST
 ) -> Range | None:
-    """Cost of `ahead` units in USD; None if no price is known.
+    """Cost of `ahead` units in USD, from those of `turns`; None if they have no cost.
 
-    Each unit so far gives a cost per token of its context, which is applied to the contexts ahead, plus its answers.
     `context` is the current size; it grows by `growth` per unit, at most to the `window` (0: no limit).
     """
     most = window or math.inf

@@ -1,7 +1,6 @@
 """Values that describe a context after its edits are applied (`apply.apply` makes them).
 
-Screens, prices and the encoder of requests read them. They are sparse: only changed blocks are listed, so that staging
-an edit costs time in proportion to the changes, not to the context.
+They list only changed blocks, so that staging an edit costs time in proportion to the changes, not to the context.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class BlockChange(NamedTuple):
 
     - `position`, `node`: the raw position and the node of the tree.
     - `before`, `after`: the block as recorded and as sent; `after` is None if the block is removed.
-    - `edit`: the edit that makes the change; for a repair, the edit of the repair.
+    - `edit`: the edit, or repair, that makes the change.
     - `why`: the rule that a repair follows; "" for a requested change.
     """
 
@@ -40,7 +39,7 @@ class BlockChange(NamedTuple):
 
     @property
     def is_repair(self) -> bool:
-        """Whether no edit requested the change: without it the provider would refuse the request."""
+        """Whether the change was not requested, but needed for the provider to accept the request."""
         return self.edit.author == REPAIR
 
 
@@ -55,10 +54,10 @@ class Insert(NamedTuple):
 class Insertion(NamedTuple):
     """A requested insertion: `text`, a moved `block`, or the `items` of whole messages.
 
-    `origin` is the position of a moved block. `at` is the raw position that it should precede, or `insertion.FRONT` or
-    `insertion.SYSTEM`. `inside` is the range of positions that it replaces (None: it replaces nothing). If the range is
-    within one message and a part of that message remains, the insertion becomes a part of that message. `mark` is the
-    mark of its blocks (see `Place`).
+    - `at`: the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`.
+    - `mark`: the mark of its blocks (see `Place`).
+    - `inside`: the first and the last position of what it replaces; None: it replaces nothing.
+    - `origin`: the position of a moved block.
     """
 
     at: int
@@ -74,7 +73,7 @@ class Insertion(NamedTuple):
 class RejectedEdit(NamedTuple):
     """An edit that cannot be done, with the reason `why`.
 
-    `position` is the block for which it cannot be done; -1: none of the edit is done.
+    `position` is the raw position for which it cannot be done; -1: none of the edit is done.
     """
 
     edit: Edit
@@ -83,10 +82,7 @@ class RejectedEdit(NamedTuple):
 
 
 class EditWithoutTarget(NamedTuple):
-    """An edit without effect, because `missing` of its targets are not in this context.
-
-    It takes effect again if the targets return.
-    """
+    """An edit without effect, because `missing` of its targets are not in this context."""
 
     edit: Edit
     missing: int
@@ -114,12 +110,10 @@ class Applied:
     - `changes`: changed blocks by raw position.
     - `inserts`: new blocks, in prompt order.
     - `marks`: the last breakpoint edit of each position.
-    - `pinned`: pinned positions.
-    - `without_target`, `rejected`: edits without effect here, and edits that cannot be done.
     - `repairs`: edits made so that the provider accepts the request.
-    - `refused`: why the staged edits cannot be applied at all; "" if they can.
+    - `refused`: why the edits cannot be applied at all; "" if they can.
     - `withheld`: positions of thinking that an earlier change made invalid; it is sent, and the provider drops it.
-    - `length`: the length of the context when the edits were applied; it may have grown since.
+    - `length`: the length of the context when the edits were applied; it may have grown since. -1: all of it.
     """
 
     context: Context
@@ -142,7 +136,7 @@ class Applied:
 
     @property
     def repair_count(self) -> int:
-        """Number of blocks that repairs remove or change, so that the provider accepts the request."""
+        """Number of blocks that repairs remove or change; headers do not count."""
         return sum(change.is_repair and change.before.kind != HEADER for change in self.changes.values())
 
     @property
@@ -171,7 +165,6 @@ class Applied:
 
     @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
-        """The items to be sent, in order, each with the edit that changed it."""
         return tuple(self._iter_items())
 
     @cached_property

@@ -1,8 +1,4 @@
-"""The input of a policy: a context, its edits so far, and the sizes of its blocks.
-
-`PolicyContext` also answers the questions that policies ask: rounds and turns, what may be changed, how many tokens the
-edits free.
-"""
+"""The input of a policy: a context, its edits so far, and the sizes of its blocks."""
 
 from __future__ import annotations
 
@@ -37,9 +33,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     - `tokens`: gives the tokens of the block at a raw position; `count`: those of a new block.
     - `usable`: the part of the context window that may be filled, in tokens; 0: unknown.
     - `literals`: finds later quotes of a text; None: unknown.
-    - `cold`: nothing is cached any more, so that rewriting the prefix costs nothing extra; False if unknown.
+    - `cold`: nothing is cached any more; False if unknown.
     - `hidden`: tokens that were sent but not recorded as blocks.
-    - `computed`, `raw`: the result of `log`, and the size without edits, if they are computed already.
+    - `computed`, `raw`: `applied`, and the tokens without edits, if they are computed already.
     - `earlier`: results for an earlier state of the same context, with the same `tokens`.
     - `parent`: this context without the last edits.
     """
@@ -77,7 +73,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _derived_contexts(self) -> dict[tuple[str, ...], PolicyContext]:
-        """Derived contexts by the ids of the further edits: many are tried, some twice."""
+        # By the ids of the further edits: many are tried, some twice.
         return {}
 
     @cached_property
@@ -133,7 +129,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return positions_of
 
     def released(self, author: str) -> frozenset[int]:
-        """Positions that edits by `author` changed, and that a revert restored."""
+        """Positions of edits by `author` that were all reverted."""
         if not self.edited.reverts:
             return frozenset()
         active_ids = {edit.id for edit in active_edits(self.log)}
@@ -153,7 +149,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return frozenset(p for author, target in targets if (p := self.context.find(target)) in released[author])
 
     def size(self, position: int) -> int:
-        """Current tokens at a raw position."""
+        """Tokens at a raw position under the edits; 0 if the block is removed."""
         change = self.applied.changes.get(position)
         if change is None:
             return self.tokens(position)
@@ -161,7 +157,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def results(self) -> list[int]:
-        """The positions with the text of tool results, in order."""
+        """The raw positions of tool results, in order."""
         return self.outline("results", self._results)
 
     def _results(self, length: int, positions: list[int] | None) -> list[int]:
@@ -198,7 +194,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def total(self) -> int:
-        """Tokens of the whole context now."""
+        """Tokens of the whole context under the edits."""
         return self.hidden + self._raw - self.freed
 
     @cached_property
@@ -269,10 +265,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest answered call.
-
-        Without one: the number of messages.
-        """
+        """The index of the message with the newest answered call. The number of messages if there is none."""
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 
@@ -284,10 +277,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return newest
 
     def outline(self, name: str, work: Callable[[int, T | None], T]) -> T:
-        """A value that depends on the blocks alone, not on edits; computed once and then extended.
+        """A value that depends on the blocks alone, not on edits. Cached as `name`, and updated as the context grows.
 
-        `work` gets the length of the context and the value of its last run (None: first run), and returns the new
-        value. `name` is the key of the cache.
+        `work` gets the context's length at its last run and the value it returned (first run: 0 and None).
         """
         outlines = self.context.derived.outlines
         length, value = outlines.get(name, (0, None))
@@ -363,14 +355,14 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return message.role in ("tool", "function") or any(is_result(kind) for kind in kinds)
 
     def safe_cut(self, index: int) -> int:
-        """The first message from `index` on after which no earlier call is answered."""
+        """The first message from `index` on before which a cut parts no call from its result."""
         messages = self.context.messages
         while index < len(messages) and self.context.open_before[index]:
             index += 1
         return index
 
     def blocks(self, start: int, stop: int) -> list[int]:
-        """The positions from `start` to `stop` (exclusive) without headers."""
+        """The positions from `start` to `stop` (exclusive), without those of headers."""
         return [p for p in range(start, stop) if self.context.items[p].block.kind != HEADER]
 
     @cached_property
@@ -389,7 +381,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 def make_edit(
     policy_context: PolicyContext, author: str, kind: str, positions: Iterable[int], payload: Settings | None = None
 ) -> Edit:
-    """Make a policy's edit; cached, as a policy that runs again requests most of it again."""
+    """Make a policy's edit; cached with the context."""
     context, chosen = policy_context.context, tuple(positions)
     key = author, kind, chosen, repr(payload)
     policy_edit = context.derived.edits.get(key)

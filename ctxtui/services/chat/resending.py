@@ -1,4 +1,4 @@
-"""Send recorded calls again: plan, maximum cost, results. Only `send_plan` sends anything."""
+"""Send recorded calls again: plan, maximum cost, results."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.wire.request import ANSWER_LIMITS, Request, with_answer_limit
 
 DEFAULT_ANSWER_LIMIT: Final = 1_024
-"""Default limit of an answer in tokens; raised to twice the recorded answer, and if the model thinks."""
+"""Default limit of an answer in tokens; raised for a longer recorded answer, and if the model thinks."""
 _OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
 _DROPPED: Final = frozenset(
     {"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id", "conversation"}
 )
 """Members of a recorded request that are not sent again because they identify a user or a conversation."""
 _LONGEST_LIFETIME: Final = b'"12h"'
-"""In a body that may ask for cache writes at the rate of the longest lifetime (facts §4)."""
+"""Part of a body that may ask for cache writes at the rate of the longest lifetime (facts §4)."""
 
 
 class PlannedResend(Struct, frozen=True, kw_only=True):
-    """A planned request: call `number` under `variant`, sent to `model` with `body`.
+    """A planned request: call `number` (from 1) under `variant`, sent to `model` with `body`.
 
+    - `recorded`: the step of the recorded answer.
     - `input`: counted tokens; `answer`: maximum tokens.
     - `usd`: maximum cost (None: unknown; 0 if it cannot be sent).
-    - `recorded`: the step of the recorded answer.
     - `refused`: why it cannot be sent; "": it can.
     """
 
@@ -75,7 +75,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 class VariantSpec(Struct, frozen=True, kw_only=True):
     """A way to send calls again.
 
-    It changes the `model`, applies policies (`steps`), or clears the block with the digest `without`.
+    With another `model`, under policies (`steps`), or with the block of the digest `without` cleared.
     """
 
     name: str
@@ -96,9 +96,9 @@ class OmittableBlock(Struct, frozen=True, kw_only=True):
 
 
 def resendable_calls(session: Session, thread: str) -> list[int]:
-    """Numbers of the calls with a recorded answer and no error.
+    """Numbers (from 1) of the calls with a recorded answer and no error.
 
-    Raises `CtxtuiError` if there is none, or if the last call's request is not recorded whole.
+    Raises `CtxtuiError` if there is none, or if the last call's request lacks system prompt and tools.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
@@ -122,9 +122,9 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
-    """List a conversation's `count` heaviest blocks to clear.
+    """List the `count` heaviest blocks of a context that a variant may clear.
 
-    System texts, tool calls, thinking and the user's last text are excluded.
+    Only the messages' blocks, without tool calls, thinking and the user's last text.
     """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
@@ -156,9 +156,9 @@ def plan_resends(
     numbers: Sequence[int],
     variants: Sequence[VariantSpec],
 ) -> Iterator[PlannedResend]:
-    """Plan the requests of `variants` for the calls `numbers` of `thread`.
+    """Plan the requests for the calls `numbers` of `thread`: unchanged, then under `variants`.
 
-    For each call the unchanged request comes first. A variant that changes nothing in a call is skipped.
+    Variants that change nothing in a call are skipped.
     """
     calls = account.session.thread_calls(thread)
     for number in numbers:
@@ -238,8 +238,8 @@ class ResentRequest(NamedTuple):
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
     """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
 
-    It has the recorded parameters, except for those that identify a user or a conversation, and an answer limit, at
-    most the recorded one.
+    It has the recorded parameters, if any, except for those that identify a user or a conversation, and an answer
+    limit, at most the recorded one.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
@@ -298,8 +298,8 @@ def max_usd(
 ) -> float | None:
     """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`.
 
-    None if unknown. All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that
-    of the longest lifetime); searches and other tools of the provider are left out.
+    None if unknown. All input is charged as fresh or written (with `keeps_longest` also for the longest lifetime),
+    whichever costs most; the provider's tools are left out.
     """
     rates = find_rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=table, terms=terms)
     usd = None
@@ -311,9 +311,9 @@ def max_usd(
 
 
 class ResendQuote(Struct, frozen=True):
-    """The maximum cost of sending a number of `requests`.
+    """The maximum cost of sending `requests`, a number; `refused` others cannot be sent.
 
-    `refused` counts those that cannot be sent.
+    `usd` is None if a price is unknown; `unpriced` are the models without one.
     """
 
     requests: int
@@ -354,10 +354,7 @@ Tell = Callable[[int, int], None]
 async def send_plan(
     plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
-    """Send the requests of `plan` that are not refused, one after the other.
-
-    Return the results of all.
-    """
+    """Send the requests of `plan` that are not refused, one after the other. Return the results of all."""
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

@@ -1,6 +1,6 @@
 """The edits of an open session by thread: staged, applied, undone, stored.
 
-Everything happens in memory at once; `save` writes what is new and may run in a worker thread.
+They change in memory; `save` writes what is new and may run in a worker thread.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ThreadEdits:
 
     @property
     def version(self) -> int:
-        """A number that grows with every change of the log, so that screens know when to repaint."""
+        """A number that grows with every change of the log."""
         return self._version
 
     @property
@@ -88,7 +88,7 @@ class ThreadEdits:
         return self._state
 
     def _append_staged(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Append edits that are only staged, extending the cached state."""
+        # Faster than `_append`: extends the cached state.
         _, in_force, waits, both = self._derived
         before, (indexed_version, index) = self._version, self._by_block
         entries = self._append([*edits])
@@ -133,7 +133,7 @@ class ThreadEdits:
 
     @property
     def in_force(self) -> tuple[Edit, ...]:
-        """Staged and applied edits in order of the log."""
+        """Staged and applied edits, in order of the log."""
         return self._derived[3]
 
     @property
@@ -144,7 +144,7 @@ class ThreadEdits:
     def is_redundant(self, edit: Edit) -> bool:
         """Whether the same edit is in force, and none of another kind changes its targets after it.
 
-        False for insertions.
+        False for edits that add text.
         """
         if edit.spec.adds:
             return False
@@ -157,11 +157,11 @@ class ThreadEdits:
         return False
 
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
-        """Stage several edits as one action, which one undo reverts; redundant ones are skipped.
+        """Stage several edits as one action, which one undo reverts; return the new entries.
 
-        The user's edits get new ids. A policy's edit keeps its id, which describes its effect, so that a reverted one
-        stays reverted.
+        Redundant edits are skipped, and a policy's edit that was staged before, even if it was reverted.
         """
+        # The user's edits get new ids; a policy's edit keeps its own, which describes its effect.
         stamp = self._make_stamp()
         entries = []
         for n, e in enumerate([edit for edit in edits if not self.is_redundant(edit)]):
@@ -173,21 +173,18 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones, or those with the ids `only`.
-
-        Return the new entries.
-        """
+        """Apply the staged edits, also waiting ones, or those with the ids `only`. Return the new entries."""
         return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
-        """Postpone the staged edits, or those with the ids `only`; return the new entries.
+        """Let the staged edits, or those with the ids `only`, wait; return the new entries.
 
-        They wait `until` `edit_log.EXPIRY` or `edit_log.MISS`; "" ends the waiting.
+        `until` is `edit_log.EXPIRY` or `edit_log.MISS`; "" ends the waiting.
         """
         return self._append(postpone_staged(self._log, until, self._make_stamp(), only))
 
     def record_export(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
-        """Record an export of the context; see `edit_log.record_export`."""
+        """See `edit_log.record_export`."""
         return self._append(record_export(self._make_stamp(), command, place, without, folder))
 
     def discard(self) -> list[Edit]:
@@ -199,10 +196,7 @@ class ThreadEdits:
         return self._append(revert_entries(self._log, ids, Stamp(self._new_id(), self._now(), author)))
 
     def add_stored(self, stored: Iterable[Edit]) -> list[Edit]:
-        """Add entries that another process stored meanwhile; return the new ones.
-
-        Does nothing while entries are being saved.
-        """
+        """Add entries that another process stored; return the new ones, none during a `save`."""
         if not self._lock.acquire(blocking=False):
             return []
         try:
@@ -218,10 +212,7 @@ class ThreadEdits:
             self._lock.release()
 
     def remove_staged(self, entries: Sequence[Edit]) -> None:
-        """Remove edits that were just staged.
-
-        They are reverted instead if they are saved, being saved, or no longer the newest ones.
-        """
+        """Remove edits that were just staged. Revert them if they are saved or no longer the newest ones."""
         count = len(entries)
         if not count:
             return
@@ -259,11 +250,11 @@ class ThreadEdits:
         return self._append(redo_last(self._log, self._make_stamp()))
 
     def keep_artifact(self, name: str, data: bytes) -> None:
-        """Store an artifact with the session: the content that an ``externalize`` edit moves out."""
+        """Store content that an ``externalize`` edit moves out, at the next `save`."""
         self._artifacts[name] = data
 
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
-        """Write new entries and artifacts to `store`; `session` returns the session's id there."""
+        """Write new entries and artifacts to `store`; `session` returns the session's id in it."""
         with self._lock:
             entries, artifacts = self._log[self._saved :], dict(self._artifacts)
             if not entries and not artifacts:
@@ -293,10 +284,7 @@ def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBloc
 
 
 class SessionEdits:
-    """The edits of all threads of the session that `loaded` reads.
-
-    A session that was only opened is imported by the first `save` with anything to write (reading writes nothing).
-    """
+    """The edits of all threads of an open session. `save` imports a session that is not stored yet."""
 
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
         self._loaded = loaded
@@ -318,10 +306,7 @@ class SessionEdits:
         return any(overlay.unsaved for overlay in self._threads.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread.
-
-        Raises `CtxtuiError`; unwritten entries stay unsaved.
-        """
+        """Write new entries; for a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:
@@ -329,7 +314,7 @@ class SessionEdits:
                 overlay.save(store, self._find_stored_id)
 
     def has_database_changed(self) -> bool:
-        """Whether the database has changed since the last call, perhaps by another process."""
+        """Whether the database has changed since the last call; True at the first."""
         path = database(self._settings.data_dir)
         before = self._stamps
         self._stamps = tuple(_file_stamp(Path(f"{path}{end}")) for end in ("", "-wal"))

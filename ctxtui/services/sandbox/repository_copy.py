@@ -1,7 +1,7 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Only objects, references, HEAD and index entries leave the copy, through git's own commands, and only if the changed
-ones are the same in the repository as when the command started (or already have the new value: index entries).
+Only objects, references, HEAD and index entries leave the copy, and only if nobody else has changed the same ones in
+the repository since the command started.
 """
 
 from __future__ import annotations
@@ -25,25 +25,20 @@ _GIT_TIMEOUT_S: Final = 120
 _MOUNT_POINT: Final = Path("/run/ctxtui/git")
 """Mount point of the copy for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("packed-refs", "config", "shallow", "refs", "reftable", "logs", "info")
-"""Parts of a git folder that are copied.
-
-Those in `_READ_ONLY`, and the objects, are mounted read-only (linked where nothing can be mounted).
-"""
+"""Parts of a git folder that are copied."""
 _OPERATIONS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer")
 """The state of a merge or the like in progress."""
 _OWN: Final = ("HEAD", "index", "config.worktree", "info/sparse-checkout", "logs/HEAD", "MERGE_MSG", *_OPERATIONS)
 """Parts that each work tree has of its own."""
 _READ_ONLY: Final = ("hooks", "modules", "lfs")
+"""Folders that are mounted read-only, or linked if nothing can be mounted."""
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 """References that a command may change; a name must not begin with "-"."""
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
-"""Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible.
-
-No program that watches files runs.
-"""
+"""Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible."""
 _GIT: Final = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
 """Git without hooks, file watchers and garbage collection of the repository."""
 _SHELL_GIT: Final = " ".join(_GIT)
@@ -69,10 +64,10 @@ class _State(Struct, frozen=True):
 
 
 class RepositoryCopy:
-    """A copy of the repository `common` in the folder `scratch`.
+    """A copy in the folder `scratch` of the repository of the work tree `root`.
 
-    It is for the work tree `root` with the git folder `own`. `mounted`: the sandbox mounts it in place of the original
-    (`mounts`); otherwise git finds it by `env`.
+    - `own`, `common`: its git folders, as returned by `find_repository`.
+    - `mounted`: the sandbox mounts it in place of the original (`mounts`); otherwise git finds it by `env`.
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -100,10 +95,7 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export; return the command that writes the copy's state.
-
-        It must run confined.
-        """
+        """Prepare the export. Return the command that writes the copy's state, which must run confined."""
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -123,7 +115,7 @@ class RepositoryCopy:
     def import_changes(self) -> str:
         """Import the changes that `export_command` exported; return why it failed, or "".
 
-        What was imported before stays (objects, index, references, in this order). It runs git: call it in a worker.
+        After a failure, a part of them may be imported. It runs git: call it in a worker.
         """
         extent = "not"
         try:
@@ -279,10 +271,7 @@ def _parse_references(listing: bytes) -> dict[str, str]:
 
 
 def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:
-    """The entries of each path in the output of ``git ls-files -z --stage``.
-
-    In a merge, a path has several.
-    """
+    """The entries of each path in ``git ls-files -z --stage``; in a merge there are several."""
     index: dict[bytes, tuple[bytes, ...]] = {}
     for entry in filter(None, listing.split(b"\0")):
         path = entry.partition(b"\t")[2]
@@ -315,8 +304,7 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
 def find_repository(root: Path) -> tuple[Path, Path] | None:
     """The git folders of the work tree `root`: its own, and the common one of all work trees.
 
-    None if there are none, if ``.git`` is a link, or a file of anything but a linked work tree (a submodule): the
-    repository must name the work tree in ``gitdir``.
+    None if there are none, if ``.git`` is a link, or a file of anything but a linked work tree (a submodule).
     """
     own = common = root / ".git"
     if own.is_symlink():
@@ -342,10 +330,7 @@ def _error_reason(error: Exception) -> str:
 
 
 def mentions_git(argv: Sequence[str]) -> bool:
-    """Whether a word of `argv` contains ``git`` as a word.
-
-    Programs that run git unnamed (make) get no copy.
-    """
+    """Whether ``git`` is a word in `argv`: programs that run git unnamed (make) are not found."""
     return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
 
 

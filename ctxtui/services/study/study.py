@@ -37,8 +37,7 @@ _CATCH_UP_CALLS: Final = 512
 class SessionMisses:
     """The cache misses of a session that may still grow.
 
-    `found` is replaced by a new list when it changes. If a call was replaced, or context sizes are known better, all
-    calls are examined again; the old list stays until the new one is complete.
+    If a call was replaced, or context sizes are known better, all calls are examined again; `found` stays until then.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -70,11 +69,11 @@ class SessionMisses:
         return len(self._examined) > before
 
     def forecasts(self) -> CallForecaster | None:
-        """The forecaster as learned from the calls so far; None before the first one."""
+        """The forecaster as learned from the examined calls; None before the first `advance`."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Examine all calls; if they must be examined again from the start, leave that to `advance`."""
+        """Examine all counted calls; if that must begin again, leave it to `advance`."""
         if self._finder is not None and (self._find_unexamined()[1] or self._is_outdated()):
             self._restart()
             return
@@ -111,7 +110,7 @@ class SessionMisses:
 MAX_NEW_NODES: Final = 64
 """Nodes to count in the screen's thread, at some 20 microseconds each."""
 _MAX_NEW_BYTES: Final = 1 << 16
-"""Bytes of blocks whose rows may wait for their count: some milliseconds."""
+"""Bytes of new blocks to count before their rows are shown: some milliseconds."""
 
 
 def prefetch_new(book: Book, counter: Counter) -> None:
@@ -152,10 +151,7 @@ SLICE_LEDGER: Final = 32
 
 
 class Study:
-    """The figures of `session`, computed slice by slice.
-
-    `book` counts with `counter` (None: with its own measure).
-    """
+    """The figures of `session`, computed slice by slice. `counter` caches counts (None: no cache)."""
 
     def __init__(
         self,
@@ -192,10 +188,7 @@ class Study:
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features(self, model: str, block: Block) -> Features | None:
-        """The features of a block outside of any context, as `model` counts it.
-
-        None while it is being counted.
-        """
+        """The features of a block outside of any context, as `model` counts it. None while it is being counted."""
         features = self._own.get((model, block.digest))
         if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
@@ -253,7 +246,7 @@ class Study:
         )
 
     def known_state(self, thread: str, index: int) -> tuple[object, ...]:
-        """A key that changes when more is known about a call than was last shown."""
+        """A key that changes when more is known about a call."""
         study = self.thread(thread)
         call = study.calls[min(index, len(study.calls) - 1)]
         running = self.running(call.model)
@@ -270,15 +263,13 @@ class Study:
         )
 
     def count_all(self) -> None:
-        """Count everything; for the worker thread."""
         while not self._is_counted:
             self.count()
 
     def train_forecasts(self) -> CallForecaster | None:
         """Finish learning from reports and looking for misses; return the forecasts.
 
-        They have learned from no call yet if all calls must be examined again. For the worker thread, once everything
-        is counted (`count_all`).
+        For the worker thread, after `count_all`. They have learned from no call if all must be examined again.
         """
         while self.progress[0] == self.progress[1] and self.count():
             pass
@@ -301,10 +292,7 @@ class Study:
             prefetch_new(self.book, self._counter)
 
     def count_new(self) -> bool:
-        """Count new blocks in the screen's thread if there are few.
-
-        True if everything is counted and learned then. False at once if another thread is counting.
-        """
+        """Count new blocks in the screen's thread if there are few. True if everything is counted then."""
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
         try:
@@ -322,7 +310,7 @@ class Study:
         return counted >= all_nodes and not self._has_unlearned
 
     def count_pending(self) -> bool:
-        """Count and learn, nothing else; True if there was anything to do."""
+        """Count and learn everything; True if there was anything to do."""
         is_counted = self._is_counted or not self.count()
         while not is_counted and self.count():
             pass
@@ -335,7 +323,7 @@ class Study:
         return min((self.book.cumulated(model).done for model in self.book.models), default=0), all_nodes
 
     def work(self) -> bool:
-        """Do one slice of events, counts, prices, costs or records; True if anything was done."""
+        """Do one slice of the figures of calls; True if anything was done."""
         threads = list(self._threads.values())
         return (
             self._count_requested()

@@ -1,6 +1,6 @@
 """Extracts JSON records from bytes in any chunking, even from a damaged file.
 
-Readers of JSON lines use `RecordStream`. Damaged parts become `BrokenRecord` or `Skipped`, with the reason.
+Damaged parts become `BrokenRecord` or `Skipped`, with the reason.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from ctxtui.wire.codec import spans
 
 
 class TextLine(NamedTuple):
-    """One line of a file, without its end.
-
-    `number` counts from 1, `start` is its byte offset.
-    """
+    """One line of a file, without its end; `number` counts from 1, `start` is its byte offset."""
 
     number: int
     start: int
@@ -64,7 +61,7 @@ class LineBuffer:
         return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
 
     def drop(self, count: int) -> None:
-        """Drop the first `count` bytes of the rest, which have been read."""
+        """Drop the first `count` bytes of the rest."""
         remaining = self.rest.data[count:]
         self._waiting = [remaining] if remaining else []
         self._start += count
@@ -87,12 +84,12 @@ _VALUE_NAMES: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f"
 
 
 class RawRecord(Struct, frozen=True):
-    """A JSON object on line `line`, about bytes `start` to `end` of the file.
+    """A JSON object on line `line` (from 1), about bytes `start` to `end` of the file.
 
-    - `raw`: the object, minified if it is JSON, in valid UTF-8. With a `record`, the line's bytes, not checked.
+    - `raw`: the object, minified if possible, in valid UTF-8. With a `record`, the line's bytes, not checked.
     - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.
     - `note`: describes repairs.
-    - `record`: the result of the stream's decoder; None without one, and for lines that took the slow path.
+    - `record`: the result of the stream's decoder; None without one, and for unusual lines.
     """
 
     line: int
@@ -118,9 +115,9 @@ Piece = RawRecord | BrokenRecord | Skipped
 
 
 def minify(raw: bytes) -> tuple[bytes, bool]:
-    """Minify JSON text; also returns whether the result is canonical.
+    """Minify JSON text; also returns whether the result is free of needless escapes.
 
-    Duplicate keys stay. Raises `msgspec.DecodeError` if it is not JSON.
+    Key order and duplicate keys stay. Raises `msgspec.DecodeError` if it is not JSON.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not has_needless_escapes(small)
@@ -180,7 +177,7 @@ def is_utf8(raw: bytes) -> bool:
 
 
 def decode_legible(piece: RawRecord) -> Iterator[Piece]:
-    """Yield `piece` if it is UTF-8, else the readable parts of its line, with a note."""
+    """Yield `piece` if it is UTF-8, else its line repaired, with a note."""
     if is_utf8(piece.raw):
         yield piece
     else:
@@ -209,17 +206,16 @@ def skip(text: str, at: int, blank: str = _SPACE) -> int:
 
 
 def decode_text(data: bytes) -> str:
-    """Decode bytes that may not all be UTF-8."""
+    """Decode bytes that may not all be UTF-8; `encode_text` returns them unchanged."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encode_text(text: str) -> bytes:
-    """Return the bytes that `text` was decoded from by `decode_text`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | BrokenRecord]:
-    """Read glued values one by one, repair escapes and characters, unfold lists."""
+    """Read several values one by one, repair escapes and characters, unfold lists."""
     offset, note = 0, ""
     while offset < len(text):
         try:
@@ -275,7 +271,7 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, offset: int) -> int:
-    """Index from which complete records run to the end of `text`; its length if none is found."""
+    """Index after `offset` from which `text` is complete records to its end. Its length if there is none."""
     for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
@@ -297,9 +293,9 @@ BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 class RecordStream:
     """Extracts records from bytes, in the order of the file and independently of the chunking.
 
-    A record is usually a line. It may also be one of several on a line, or pretty-printed over many. `decode` is an
-    optional fast path for ordinary lines; it raises `msgspec.MsgspecError` on anything but a value of its shape.
-    Callers pass such a record to `decode_legible` first, because a decoder does not check the parts that it leaves raw.
+    Several may be on one line, or one on several lines. `decode` is an optional fast path for ordinary lines; it raises
+    `msgspec.MsgspecError` on anything but a value of its shape. It does not check parts that it leaves raw: pass such a
+    record to `decode_legible` first.
     """
 
     def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:

@@ -1,7 +1,7 @@
 """Shared code of the writers of sessions that a tool can resume.
 
-`apply_edits` notes for each record of the source what changes and what is inserted before it; a tool's writer makes the
-new session of that. A `Translation` makes a session from a context that another tool recorded.
+A writer changes a copy of the tool's own recording (`apply_edits`). A `Translation` makes a session from a context that
+another tool recorded.
 """
 
 from __future__ import annotations
@@ -51,13 +51,11 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
     - `session`: the id of that session (a source may hold several).
     - `until`: the 1-based line before which the session ends; 0: at its end.
-    - `end`: the index in `path` after its last answer and the results of that answer; nothing is written from there on.
-      None: nothing follows them.
+    - `end`: the index in `path` from which on nothing is written; None: all of `path` is.
     - `input_tokens`: input of the last answer's request with the new context; None: not known.
     - `answer_tokens`: tokens of that answer and everything after it.
     - `ids`: yields random UUIDs; `now`: Unix seconds.
-    - `beside`: the files beside the source that the target reads (`ResumeTarget.reads`), by their path from its folder;
-      missing ones are not in it.
+    - `beside`: the existing files of `ResumeTarget.reads`, by their path from the source's folder.
     """
 
     source: bytes
@@ -74,16 +72,17 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
     @property
     def drops_prompt(self) -> bool:
-        """Whether a person's message follows `end`, and so is not written."""
+        """Whether something follows `end`, and so is not written."""
         return self.end is not None and len(self.path) > self.end
 
 
 class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
 
-    `name` is the file's name, with the session's own folder before it if it has one; a tool that searches a folder
-    (`ResumeTarget.beside`) finds no other. `folder` is the required one below the tool's ``sessions`` ("": any).
-    `beside` has further files, by their path from this one's folder.
+    - `name`: the file's name, with the session's own folder before it if it has one; required if the tool searches a
+      folder (`ResumeTarget.beside`).
+    - `folder`: the required folder below the tool's ``sessions``; "": any.
+    - `beside`: further files, by their path from this one's folder.
     """
 
     data: bytes
@@ -98,12 +97,11 @@ class ResumeTarget(Struct, frozen=True):
     """A tool that sessions are written for.
 
     - `name`: the name of the form; `source`: the format of the tool's own recordings.
-    - `write`: makes the file.
     - `command`: the user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path.
     - `beside`: the tool finds the file only in the folder of its recordings.
-    - `own_folder`: levels of folders that each session has of its own there; 0: none.
+    - `own_folder`: levels of folders that each session has of its own there.
     - `reads`: patterns of files that the writer needs, from the recording's folder, with ``{id}`` for the session's id.
-    - `key`: the key with which a user continues there with a context of another tool; "": no translation.
+    - `key`: the key that continues there with a context of another tool; "": no translation.
     """
 
     name: str
@@ -117,10 +115,9 @@ class ResumeTarget(Struct, frozen=True):
 
 
 class TranslatedOrder(Struct, frozen=True, kw_only=True):
-    """Input for a new session.
+    """Input for a new session: a request `body` that `Translation.reduce` returned.
 
-    A request `body` in the tool's dialect, without parts that the tool cannot resume with. `ids` yields random UUIDs,
-    `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
+    `ids` yields random UUIDs, `now` is in Unix seconds, `cwd` is the session's directory ("": unknown).
     """
 
     body: Body
@@ -149,8 +146,8 @@ def format_time(now: float) -> str:
 class ResumeEntry(Struct, eq=False, kw_only=True):
     """A record of the source, and its changes.
 
-    - `digests`: those of its blocks; `answers`: ids of the calls that they answer, by part.
-    - `changes`: the replaced parts (None: removed).
+    - `digests`: those of its blocks; `answers`: ids of the calls that they answer, by 0-based part.
+    - `changes`: the new parts (None: removed).
     - `before`: items inserted before it, in groups that are entirely the model's or entirely not.
     - `is_atomic`: it can only be removed entirely.
     - `ends_with_session`: it is removed if the session ends before it.
@@ -171,7 +168,7 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     def change(self, part: int, block: Block | None) -> bool:
         """Replace its 0-based `part` with `block` (None: remove it).
 
-        False if it cannot hold `block`, which the caller must then insert: it is atomic, or removed already.
+        False if it cannot hold `block`, which the caller must then insert.
         """
         if self.removed or self.is_atomic:
             self.removed = True
@@ -192,7 +189,6 @@ class LinkedEntry(ResumeEntry, kw_only=True):
     raw: bytes
     value: dict[str, Any]
     is_subagent: bool = False
-    """Whether it is a subagent's, which the session does not continue."""
 
 
 _Linked = TypeVar("_Linked", bound=LinkedEntry)
@@ -201,8 +197,9 @@ _Linked = TypeVar("_Linked", bound=LinkedEntry)
 class ResumeEdits(NamedTuple):
     """Result of `apply_edits`.
 
-    `positions` of the path's blocks (entry and part, 0-based), the `last` entry of the session (None: none holds any
-    block), items `appended` after everything, and losses.
+    - `positions`: as returned by `find_blocks`.
+    - `last`: the 0-based number of the session's last entry with a block of the path; None: there is none.
+    - `appended`: items after everything, in groups like `ResumeEntry.before`.
     """
 
     positions: dict[int, tuple[int, int]]
@@ -219,7 +216,7 @@ def apply_edits(
     *,
     cut: bool,
 ) -> ResumeEdits:
-    """Apply the requested context to `entries`.
+    """Apply the requested context to `entries`, which are changed in place.
 
     With `cut` the session ends after its last block. `positions` as returned by `find_blocks` (None: it is called).
     `beside` has, by a block's index on the path, further entries that it was made of; they are removed if it changes.
@@ -258,7 +255,6 @@ def apply_edits(
 
 
 def inserted_blocks(entries: Iterable[ResumeEntry], appended: Iterable[Sequence[Item]]) -> list[Block]:
-    """List the blocks inserted before `entries`, and those `appended`."""
     groups = [*(group for entry in entries for group in entry.before), *appended]
     return [item.block for group in groups for item in group]
 
@@ -272,7 +268,7 @@ def new_blocks(entries: Sequence[ResumeEntry], appended: Iterable[Sequence[Item]
 def name_losses(blocks: Iterable[Block], supported_kinds: Container[str]) -> Iterator[str]:
     """Name the calls, images and documents of new blocks that a file cannot hold.
 
-    It holds parts of `supported_kinds`; of images those whose bytes are recorded.
+    It holds parts of `supported_kinds`; of images only those whose bytes are recorded.
     """
     for block in blocks:
         value = as_dict(block.value())
@@ -298,9 +294,9 @@ def is_answer(item: Item) -> bool:
 
 
 def first_change(entries: Sequence[ResumeEntry]) -> int:
-    """Return the 0-based number of the first entry that changed or is followed by something new.
+    """Return the number (from 0) of the first entry that changed or is followed by an insertion.
 
-    -1 if something new comes before all entries; their count if nothing changed.
+    -1 if one is inserted before all entries; their count if nothing changed. Appended items do not count.
     """
     changed = [n - bool(entry.before) for n, entry in enumerate(entries) if entry.is_changed or entry.before]
     return min(changed, default=len(entries))
@@ -311,8 +307,7 @@ def outdated_reports(
 ) -> Iterator[tuple[int, int | None]]:
     """Yield the answers whose usage describes the old context, each with its new input tokens.
 
-    `answers` are the numbers of remaining answers in `entries`. The tokens are known at most for the last one, else
-    None. An answer that is itself the first change keeps its report if they are unknown.
+    `answers` are the 0-based numbers of remaining answers in `entries`. The tokens are None except for the last one.
     """
     first = first_change(entries)
     for n in answers:
@@ -331,8 +326,7 @@ def link_entries(
 ) -> Iterator[tuple[_Linked | Body, Any]]:
     """Yield remaining entries and new records in the file's order, each with its parent's id.
 
-    For a tool that walks from the last entry up. An entry without `parent_key` is in no chain. `inserted` has the
-    records before an entry, by its 0-based number.
+    `inserted` has the records before an entry, by its 0-based number. An entry without `parent_key` is in no chain.
     """
     parents: dict[str, Any] = {}
     tip: Any = None
@@ -370,16 +364,16 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
 
 
 def remove_left_branches(entries: Sequence[LinkedEntry], chain: Iterable[int], parent_key: str) -> None:
-    """Remove branches after the last remaining entry of `chain`: the client would go on there."""
+    """Remove branches after the last remaining entry of `chain`: the client would continue them."""
     last = max((number for number in chain if not entries[number].removed), default=-1)
     for entry in entries[last + 1 :]:
         entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)
 
 
 class ResumePlan(Struct):
-    """New content for each index of the raw path.
+    """New content of the raw path, by 0-based index.
 
-    `replacements` has the item at an index (a missing index is dropped), `after` the items inserted after an index (-1:
+    `replacements` has the items that remain (a missing index is dropped), `after` those inserted after an index (-1:
     before everything).
     """
 
@@ -418,8 +412,7 @@ def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
 def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, tuple[int, int]]:
     """Map each index of `path` to its position in the source: (entry, part), both 0-based.
 
-    A result that the tool shortened in its requests is found by the call that it answers. Equal blocks are matched from
-    the end, because the blocks of a path are late in a file.
+    A result that the tool shortened in its requests is found by the call that it answers.
     """
     positions_by_digest: dict[str, list[tuple[int, int]]] = {}
     results: dict[str, tuple[int, int]] = {}
@@ -428,6 +421,7 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
             positions_by_digest.setdefault(digest, []).append((n, part))
         results |= {call: (n, part) for part, call in entry.answers.items()}
     positions: dict[int, tuple[int, int]] = {}
+    # From the end, because the blocks of a path are late in a file.
     for index, item in reversed(recorded_items(enumerate(path))):
         places = positions_by_digest.get(item.block.digest)
         if places:
@@ -440,8 +434,8 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
 def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
     """Return the number of `entries` up to the last block of `path`; all if none has it.
 
-    For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"): the place is the one before which
-    most blocks of the path match, in a row.
+    For a source without lines (`ResumeOrder.until`). If the block repeats ("go on"), it is the one before which most
+    blocks match those before it in `path`.
     """
     recorded: list[tuple[int, str]] = []
     results: dict[str, str] = {}
@@ -466,10 +460,8 @@ def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
 
 
 def _count_common(wanted: Sequence[str], recorded: Sequence[str]) -> list[int]:
-    """Count, from each position of `recorded` on, the elements that equal the start of `wanted`.
-
-    In linear time (the Z algorithm): a session may have thousands of equal blocks.
-    """
+    """Count, from each position of `recorded` on, the elements that equal the start of `wanted`."""
+    # In linear time (the Z algorithm): a session may have thousands of equal blocks.
     sequence = [*wanted, None, *recorded]
     counts = [0] * len(sequence)
     start = end = 0
@@ -490,9 +482,9 @@ def _answered_call_id(block: Block) -> str:
 
 
 def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list[str]]:
-    """Read the source's records before the line it ends at; also returns what could not be read.
+    """Read the source's records before line `ResumeOrder.until`. Also return what could not be read.
 
-    Each record comes with its original bytes, minified if it was repaired or spans several lines.
+    Each record comes with its original bytes, rewritten if it was repaired or spans several lines.
     """
     stream = RecordStream()
     pieces: list[tuple[bytes, RawRecord]] = []

@@ -46,8 +46,7 @@ _FRAME_SENT_SECONDS: Final = 0.02
 class ContextEdits:
     """State shared by the controllers that edit the context.
 
-    `staging_area` is None until the earlier edits are read, and if they cannot be read. `shows_next_call` is whether to
-    show the next call, None if the user did not choose.
+    `staging_area` is None until the earlier edits are read. `shows_next_call` is None until the user chooses.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -102,7 +101,7 @@ class ContextEdits:
             self._state.on.fitted.emit()
 
     def _check_other_programs(self) -> None:
-        """Check for edits of other programs, such as an agent using `ctxtui mcp serve`."""
+        # Such as an agent that uses `ctxtui mcp serve`.
         if self.staging_area is not None and self.staging_area.session_edits.has_database_changed():
             self._access.work(partial(self._read_other_edits, self.staging_area), "edits elsewhere", exclusive=True)
 
@@ -154,12 +153,12 @@ class ContextEdits:
         return scene is not None and any(scene.session.tree[node].block.kind == TOOL for node in nodes)
 
     def is_editable(self) -> bool:
-        """Whether all of the context shown is loaded, so that it can be edited."""
+        """Whether the context shown and its earlier edits are loaded."""
         state = self._state
         return self.staging_area is not None and state.recording_end is None and state.panels.scene is not None
 
     def check_ready(self, *, counted: bool = False) -> bool:
-        """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
+        """Whether the context can be edited now, and is counted if `counted`; if not, shows why."""
         scene = self._state.panels.scene
         if self._load_error:
             self._prompt.show_message(warned(self._load_error))
@@ -186,24 +185,24 @@ class ContextEdits:
         return self.staging_area.sent_blocks(scene) if self.staging_area is not None and scene is not None else None
 
     def position(self, node: int | None) -> int | None:
-        """Return the position of the block that `node` shows in the edited context, or None."""
+        """Return the raw position of the block that `node` shows, or None."""
         sent = self._sent_blocks(self._state.panels.scene)
         return sent.position(node) if sent is not None and node else None
 
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes, in the context before edits, of the blocks that `nodes` show."""
+        """Return the nodes of the raw context whose blocks `nodes` show."""
         blocks, scene = [*nodes], self._state.panels.scene
         sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.block(node) for node in blocks]
 
     def nodes_in(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes that show these blocks in `scene` (inverse of `blocks_of`)."""
+        """Return the nodes that show these blocks in `scene`: the inverse of `blocks_of`."""
         blocks = [*nodes]
         sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.shown(node) for node in blocks]
 
     def selected_positions(self, *, marked: bool = True) -> list[int]:
-        """Return the positions of the marked blocks (if `marked`), else of that under the cursor."""
+        """Return the raw positions of marked blocks (if `marked`), else of that under the cursor."""
         marks = self._state.marks if marked else ()
         positions = map(self.position, marks or (self._state.panels.transcript.node,))
         return sorted(at for at in positions if at is not None)
@@ -236,10 +235,7 @@ class ContextEdits:
     # What comes of it
 
     def staged_pane_of(self, scene: Scene) -> StagedPane | None:
-        """Return the effect of the thread's edits on a context.
-
-        None without edits, or until it is read.
-        """
+        """Return the effect of the thread's edits on a context. None without edits, or until it is computed."""
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
@@ -273,7 +269,7 @@ class ContextEdits:
         return forecast if is_requested or is_cached else None
 
     def next_moment(self) -> None:
-        """Choose the next moment for sending staged edits: now, or after an event."""
+        """Choose the next moment from which staged edits are used: now, or after an event."""
         from ctxtui.curation.price.price_tag import NOW
         from ctxtui.services.editing.staging import CONDITION_OF_MOMENT, MOMENT_OF_CONDITION
 
@@ -300,7 +296,7 @@ class ContextEdits:
             self._prompt.show_message([Span("No edit waits; "), Span("a", "accent bold"), Span(" applies them now")])
 
     def tick(self) -> None:
-        """Update countdowns of waiting edits, each second."""
+        """Update countdowns of waiting edits."""
         pane = self._state.panels.staged.content
         if self._state.panels.staging is not None and pane is not None and any(wait.left for wait in pane.waits):
             self._state.show()
@@ -322,10 +318,9 @@ class ContextEdits:
     # Staging
 
     def stage(self, edits: Sequence[Edit], left: int = 0, why: str = "") -> Sequence[Edit]:
-        """Stage `edits` as one action and report the gain; return those that were accepted.
+        """Stage `edits` as one action and show the effect; return the accepted ones.
 
-        Refused edits are withdrawn with a reason, and needless ones once they are counted (`EditAnswers.staged`).
-        `left` other blocks stay unchanged because of `why`.
+        Refused edits are withdrawn with a reason. `left` other blocks stay unchanged because of `why`.
         """
         scene, overlay, area = self._state.panels.scene, self.overlay, self.staging_area
         if scene is None or overlay is None or area is None:
@@ -351,10 +346,7 @@ class ContextEdits:
         return [] if refused else staged
 
     def stage_text(self, edit: Edit) -> Sequence[Edit]:
-        """Like `stage`, for a text that was written for `edit`.
-
-        A refused one is copied, which the message says.
-        """
+        """Like `stage`, for an edit with a text. If it is refused, the text is copied to the clipboard."""
         staged = self.stage([edit]) if self.check_ready() else ()
         if not staged:
             self._access.copy(str(edit.params["text"]))
@@ -362,7 +354,7 @@ class ContextEdits:
         return staged
 
     def take_back(self, edits: Sequence[Edit]) -> None:
-        """Take back these edits, staged or applied, as one action."""
+        """Revert these edits, staged or applied, as one action."""
         overlay = self.overlay
         if overlay is None:
             return
@@ -382,7 +374,7 @@ class ContextEdits:
         return self.answers.sizes(shown if same else staging)
 
     def freed_since(self, before: SizesBefore) -> int | None:
-        """Return the tokens that the next request has fewer than `before`; None while counting."""
+        """Return how many tokens fewer the next request has than `before`; None while counting."""
         now = self.current_sizes()
         freed, freed_before = now.removed(now.staging), before.removed(now.staging)
         return None if freed is None or freed_before is None else freed - freed_before
@@ -420,7 +412,7 @@ class EditController(Controller):
 class BlocksCommand(Command):
     """A command for the marked blocks, or the one under the cursor.
 
-    `on_marked`: it changes marked blocks, and asks first if none of them is in view.
+    `on_marked`: it asks first if marked blocks are not in view.
     """
 
     on_marked: ClassVar[bool] = True

@@ -40,10 +40,9 @@ class InspectorState:
     """The state of an inspector, which shows call `index` (from 0) of `thread`.
 
     - `shown`: how each category is shown.
-    - `loaded`: reads the session; `study`: has its figures.
-    - `recording_end`: the end of the session, until all of it is read.
+    - `recording_end`: the end of a long session, until all of it is read.
     - `live`: the recording is being written; `complete`: the first reading is done.
-    - `only_edits`: show only rows that edits touch; `edits`: those of the context.
+    - `only_edits`: show only rows that edits touch.
     - `list_positions`: order and cursor of closed lists, which the lists keep here.
     """
 
@@ -78,7 +77,7 @@ class InspectorState:
 
     @property
     def count(self) -> int:
-        """Number of calls of the thread."""
+        """Number of calls of the thread; 0 until the session is open."""
         return len(self.study.thread(self.thread).calls) if self.study is not None else 0
 
     @property
@@ -123,7 +122,7 @@ class InspectorState:
     # Showing
 
     def show(self, *, to_end: bool = False) -> None:
-        """Update the screen; the cursor stays on its block unless the view goes to the end."""
+        """Update the screen; the cursor stays on its block, or goes to the end."""
         study, transcript = self.study, self.panels.transcript
         place = None if to_end else transcript.place
         if self.recording_end is not None:
@@ -158,7 +157,6 @@ class InspectorState:
             self._access.after_frame(self.show)
 
     def filter(self, shown: tuple[str, ...]) -> None:
-        """Set how each category is shown."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.folded.clear()
         self.shown = shown
@@ -173,7 +171,6 @@ class InspectorState:
         self.show()
 
     def read(self, reads: bool) -> None:
-        """Switch reading mode."""
         self.panels.set_reading(reads)
         self._access.replan()
         self._access.after_frame(self.show)
@@ -184,7 +181,7 @@ class InspectorState:
         return tuple(self.edits.nodes_in(self.scene, self._marks)) if self.edits is not None else self._marks
 
     def mark(self, nodes: Iterable[int]) -> None:
-        """Mark exactly these nodes, each once, in this order. Does not redraw."""
+        """Mark exactly these nodes, in this order. Does not redraw."""
         self._marks = tuple(dict.fromkeys(self.edits.blocks_of(nodes) if self.edits is not None else nodes))
 
     def unmark(self) -> bool:
@@ -208,7 +205,7 @@ class InspectorState:
     # Going
 
     def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index` of the thread, limited to its calls; with `to_end`, its end."""
+        """Show call `index` (from 0) of the thread, limited to its calls; with `to_end`, its end."""
         index = min(max(0, index), self.count - 1)
         if self.study is not None and (index != self.index or to_end):
             self.index = index
@@ -232,7 +229,7 @@ class InspectorState:
         self.go(number - 1)
 
     def to_block(self, node: int | None) -> None:
-        """Move the cursor to a block of the context, unfolding or unhiding its row."""
+        """Move the cursor to a block; says so if the context does not have it. None: do nothing."""
         rows = self.panels.transcript.data
         if rows is None or node is None:
             return
@@ -243,7 +240,7 @@ class InspectorState:
         self.panels.transcript.move_to(rows.index_of(node))
 
     def to_inserted(self, edit: str) -> None:
-        """Open the block that the edit of this id inserts, and move the cursor there."""
+        """Open the block that the edit with this id inserts, and move the cursor there."""
         rows, pane = self.panels.transcript.data, self.panels.transcript
         row = rows.open_insert(edit) if rows is not None else None
         if row is not None:
@@ -286,8 +283,7 @@ class InspectorState:
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
         """Show the differences of two `calls` of `thread`, numbered from 1.
 
-        The cursor starts at the first difference from position `block` on. `then` is called when the user goes to a
-        block from there.
+        It begins at position `block`. `then` is called when the user goes to a block from there.
         """
         first, second = calls
         self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)
@@ -303,14 +299,13 @@ class InspectorState:
         return rows.readings.preview(node)
 
     def price_all(self) -> None:
-        """Start pricing the calls of every thread."""
         if self.study is not None:
             for id_ in list(self.study.session.threads):
                 self.study.thread(id_)
             self.loader.work()
 
     def report(self, kind: Report[T]) -> T:
-        """Return a report, cached until the recording grows; slow."""
+        """Return a report of the whole recording, cached until it grows; slow."""
         assert self.loaded is not None
         return self.loader.reports.get(kind, self.loaded)
 
@@ -346,10 +341,7 @@ class InspectorState:
             self.on.grew.emit(answers)
 
     def grow(self, *, at_end: bool, events: Iterable[Event] | None = None) -> None:
-        """Update after growth, by `events` if known.
-
-        With `at_end` the view goes to the end if it follows, at the first records, and until the first reading is done.
-        """
+        """Update after growth, by `events` if known; with `at_end` the view may go to the end."""
         if self.study is None:
             return
         if self.recording_end is not None:
@@ -389,7 +381,7 @@ class InspectorState:
         self.on.complete.emit()
 
     def take_figures(self, *, done: bool) -> None:
-        """Show new figures in place of dots; with `done`, a round of work ended (see `Worked`)."""
+        """Show new figures; with `done`, a round of work ended (see `Worked`)."""
         study = self.study
         if study is None or self.recording_end is not None or not study.session.threads:
             return

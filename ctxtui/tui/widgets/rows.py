@@ -1,4 +1,4 @@
-"""Lists of any length through the Line API: only rows in view are rendered, each once."""
+"""Lists of any length through the Line API: only lines in view are rendered."""
 
 from __future__ import annotations
 
@@ -55,15 +55,14 @@ class Viewport:
         return self.heights.line_of(row) - self.top
 
     def lines_out_of_view(self, row: int, step: int) -> int:
-        """Return the lines of `row` out of view below it (`step` > 0), or above it; 0 or less: none."""
+        """Return the number of lines of `row` below the view (`step` > 0), or above it. 0 or less: none."""
         first = self.line_in_view(row)
         return first + self.heights.height(row) - self.room if step > 0 else -first
 
     def top_showing(self, row: int, *, downwards: bool = True) -> int:
         """Return the top that shows `row` with the least movement.
 
-        A row taller than the view shows its beginning, or its end when the cursor comes from below (not `downwards`).
-        If it fills the view already, nothing moves.
+        A row taller than the view shows its beginning, or its end if not `downwards`, unless it fills the view already.
         """
         first, height, top = self.heights.line_of(row), self.heights.height(row), self.top
         if height >= self.room:
@@ -73,13 +72,13 @@ class Viewport:
         return min(first, max(top, first + height - self.room))
 
     def scroll_to(self, top: int) -> bool:
-        """Scroll line `top` to the top, within the rows; return whether the view moved."""
+        """Scroll line `top` to the top, or as near as possible; return whether the view moved."""
         top, before = min(max(0, top), self.last_top), self.top
         self.top = top
         return top != before
 
     def place_row(self, row: int, line: int) -> None:
-        """Scroll so that `row` begins on `line` of the view, within the rows."""
+        """Scroll so that `row` begins on `line` of the view, or as near as possible."""
         self.scroll_to(self.heights.line_of(row) - line)
 
     def scroll_to_end(self) -> None:
@@ -100,7 +99,7 @@ class Viewport:
 class Heights:
     """The lines of `count` rows, each one line high except those in `heights` (0 hides a row).
 
-    Rows and lines count from 0. With n rows of another height a lookup is O(log n), a change O(n), whatever `count` is.
+    Rows and lines count from 0. The time of a lookup does not depend on `count`, only on the number of other heights.
     """
 
     def __init__(self, count: int, heights: Mapping[int, int] | None = None) -> None:
@@ -151,7 +150,7 @@ class Heights:
 
 
 _MAX_STRIPS = 4000
-"""Painted lines to keep; when there are more, all are dropped."""
+"""Painted lines to keep; with more, all are dropped."""
 _WHEEL_LINES = 3
 _STATES = ("", "here", "on-cur")
 """Possible values of `ScrolledRows.row_state`."""
@@ -160,15 +159,15 @@ _STATES = ("", "here", "on-cur")
 class ScrolledRows(Board):
     """A scrolled list without a cursor. A subclass implements `row_count` and `render_row`.
 
-    Rows are one line high, except those in `opened`, which are `row_height` lines high. Rows and lines count from 0.
-    After a change of its data a subclass calls `reload`, for one row `refresh_row`.
+    Rows and lines count from 0. After a change of its data a subclass calls `reload`, or `refresh_row` for one row of
+    the same height.
     """
 
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None) -> None:
         super().__init__(title=title, join=join, id=id)
         self._viewport = Viewport()
         self.opened: frozenset[int] = frozenset()
-        """Rows that may be higher than one line."""
+        """Rows that are `row_height` lines high; others are one line high."""
         self._strips: dict[tuple[int, int, str], Strip] = {}
 
     @property
@@ -192,26 +191,19 @@ class ScrolledRows(Board):
         return ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the row that stays at the top, as a heading, while `index` is first in view.
-
-        None: none does.
-        """
+        """Return the row that stays at the top, as a heading, while `index` is first in view. None: none does."""
         return None
 
     def render_sticky(self, index: int, width: int) -> Spans:
         return self.render_row(index, 0, width)
 
     def empty(self) -> Spans:
-        """Return the text of a list without rows."""
         return ()
 
     # The data changed
 
     def reload(self, start: int = 0) -> None:
-        """Reload rows from `start` on, whose number may have changed.
-
-        The view keeps its rows if possible.
-        """
+        """Repaint rows from `start` on, whose number may have changed. The row at the top stays if possible."""
         if start <= 0:
             self._strips.clear()
         else:
@@ -226,14 +218,13 @@ class ScrolledRows(Board):
         self.repaint_row(index, whole=True)
 
     def forget_lines(self, index: int, lines: Iterable[int]) -> None:
-        """Drop painted lines of row `index`."""
         # By key: a scan of all painted lines would get slower with every line.
         for line in lines:
             for state in _STATES:
                 self._strips.pop((index, line, state), None)
 
     def open_rows(self, rows: Iterable[int]) -> None:
-        """Let exactly these rows have their `row_height`."""
+        """Set `opened`, and measure again."""
         changed = self.opened.symmetric_difference(rows)
         self.opened = self.opened.symmetric_difference(changed)
         self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in changed}
@@ -254,7 +245,6 @@ class ScrolledRows(Board):
         return self._viewport
 
     def scroll_to_line(self, top: int) -> bool:
-        """Scroll line `top` to the top, within the list; return whether the view moved."""
         moved = self.viewport.scroll_to(top)
         if moved:
             self.refresh()

@@ -21,7 +21,7 @@ from ctxtui.views.model.fates import Fate, FoundFates, Step
 from ctxtui.views.model.scene import Scene
 
 Tokens = Callable[[Block], int | None]
-"""Tokens of one block that is in no context yet; None while it is being counted."""
+"""Tokens of one block outside of any context; None while it is being counted."""
 
 Count = Callable[["Applied"], "RequestCount | None"]
 """Token count of the request under edits; None while it is being counted."""
@@ -56,8 +56,7 @@ class Staging:
 
     - `edits`: the staged ones; `marked`: nodes marked by the user.
     - `head`: the end of the next request's context.
-    - `under`: the context under applied edits only, if others are staged on top (None: nothing is staged, or no applied
-      edit changes anything).
+    - `under`: the context under applied edits only, if others are staged on top; else None.
     - `breakage`: the cache breakage of the next request (None: none, or not known yet).
     - `count`: counts whole requests.
     - `sent`: matches the nodes that the call shown sent with blocks of the raw context (None: they are the same nodes).
@@ -76,7 +75,7 @@ class Staging:
     sent: SentBlocks | None = None
 
     def with_breakage(self, breakage: Breakage | None) -> Staging:
-        """A copy with that breakage; cached values that do not depend on it are kept."""
+        """A copy with that breakage and the cached values that do not depend on it."""
         if breakage == self.breakage:
             return self
         copy = replace(self, breakage=breakage)
@@ -99,7 +98,7 @@ class Staging:
         return next((new for new in self.inserted if new.edit.id == edit.id and new.item.block.digest == digest), None)
 
     def first(self, position: int) -> int | None:
-        """The first visible node at or after a raw position."""
+        """The first node at or after a raw position that the call shown sent; None if there is none."""
         if self.sent is not None:
             return self.sent.first(position)
         nodes = self.applied.context.nodes
@@ -152,10 +151,7 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message header that counts with the first part at `position`.
-
-        It stays if that changes.
-        """
+        """Tokens of the unchanged message header that counts with the part at `position`. 0 if it has none."""
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0
@@ -211,7 +207,7 @@ class Staging:
     def without(self) -> int:
         """Tokens of the next request to compare with; 0 while it is being counted.
 
-        It is under the applied edits if others are staged on top, else as the call shown was sent.
+        It has the applied edits if others are staged on top, else those of the call shown.
         """
         if self.under is not None:
             return self.under.after
@@ -251,15 +247,13 @@ class Staging:
 
     @cached_property
     def cached(self) -> int:
-        """Tokens that the cache holds after the call shown, by its report.
-
-        An automatic cache, which reports no writes, holds all input once any was read.
-        """
+        """Tokens that the cache holds after the call shown, by its report."""
         call, usage = self.scene.call, self.scene.call.usage
         if usage is None or not usage.has_cache:
             return 0
         if usage.cache_write or call.provider == "anthropic":
             return usage.cache_read + usage.cache_write
+        # An automatic cache, which reports no writes, holds all input once any was read.
         return usage.input if usage.cache_read else 0
 
     @property
@@ -273,10 +267,7 @@ class Staging:
 
     @property
     def by_category(self) -> dict[int, int]:
-        """Change in tokens by category index, from the request of `without` to the next one.
-
-        Empty while one is being counted, and without `under` if the call shown was sent under edits.
-        """
+        """Change in tokens by category index, from the request of `without` to the next one. Empty if unknown."""
         before = self.under.request if self.under is not None else self.raw if self.was_sent_plain else None
         if before is None or self.request is None:
             return {}
@@ -285,13 +276,13 @@ class Staging:
 
     @property
     def applied_by_category(self) -> dict[int, int]:
-        """Change in tokens by category index, from `following` to the request of `without`."""
+        """Change in tokens by category index by the applied edits, if others are staged on top."""
         return self.under.by_category if self.under is not None else {}
 
     def mark(self, node: int) -> str:
         """The mark of an unchanged block: ``marked``, ``pinned``, ``breakpoint`` or "".
 
-        For an inserted block that of its edit, or ``dropped`` if the next request omits it.
+        For an inserted block that of its edit, or ``dropped`` if the edit is no longer in force.
         """
         if node in self.marked:
             return "marked"

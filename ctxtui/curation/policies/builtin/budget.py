@@ -1,6 +1,6 @@
 """The policy ``budget``: finds the smallest set of edits that reaches a target size.
 
-It tries other policies at their defaults, and pairs of them, ordered by risk. A *set* of edits is what one trial would
+It tries steps of its own, other policies at their defaults, and pairs of them. A *set* of edits is what one trial would
 do; a *level* has the sets of one risk.
 """
 
@@ -51,11 +51,12 @@ _IsUseless = Callable[[Edit, Risk], bool]
 
 
 class _Choice(NamedTuple):
-    """A possible edit of one block, with what is needed to compare it.
+    """A possible edit, with what is needed to compare it.
 
     - `saves`: tokens that it frees.
     - `position`: the raw position from which the prefix changes.
-    - `quoted`: number of literals that first occur in it and that later blocks quote; of several blocks, the most.
+    - `quoted`: number of literals that first occur in its block and that later blocks quote; of several blocks, the
+      most.
     """
 
     edit: Edit
@@ -83,8 +84,8 @@ def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings
     """Find the edits that bring the context down to `target` tokens (0: the usable window).
 
     Of the sufficient sets that it compares it takes one with the least risk, and of those the one that breaks the
-    cached prefix latest (all are equal when the cache is cold). The last `keep` rounds stay, except for edits that lose
-    nothing or externalize content, and those only if nothing as harmless suffices elsewhere.
+    cached prefix latest (all are equal when the cache is cold). In the last `keep` rounds, only edits that lose nothing
+    or externalize content are possible. If no set suffices, it frees as much as it can.
     """
     target = settings["target"] or policy_context.usable
     need = policy_context.total - target
@@ -132,11 +133,11 @@ class _EditSets:
         self._edit_sets = edit_sets
 
     def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The edit sets; a subclass may omit those of more risk than `most` or `useless` ones."""
+        """The edit sets; a subclass may omit those that risk more than `most`, and `useless` ones."""
         return self._edit_sets
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The same in order of preference, without sets that free nothing if that is known."""
+        """The same in order of preference; a subclass may omit sets that free nothing."""
         return self._edit_sets
 
 
@@ -160,13 +161,12 @@ class _Level(_EditSets):
         return [[*proposal.edits] for proposal in self._fitting_proposals(most, useless)]
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The sets of edits that were tried, the most freeing first."""
         remedies = filter(None, map(self._tried.remedy, self._fitting_proposals(most, useless)))
         return [[*remedy.edits] for remedy in sorted(remedies, key=lambda candidate: -candidate.freed)]
 
 
 class _Tried:
-    """Cache of single policies' proposals and their effects: each policy is run once."""
+    """Cache of single policies' proposals and their effects."""
 
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
@@ -201,10 +201,10 @@ def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> li
 def _find_sufficient(
     policy_context: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits that bring the context down to `target` at the least risk, if any do.
+    """The best of the compared sets that bring the context down to `target`, with its risk. None if none does.
 
-    They are the best of the compared sets; None if no set reaches `target`. Nothing is changed from the position
-    `bound` on. From `limit` on, only edits with at most the risk of externalizing are allowed.
+    Nothing is changed from the position `bound` on. From `limit` on, only edits with at most the risk of externalizing
+    are allowed.
     """
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
@@ -249,16 +249,17 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of each edit's last position and risk; many sets hold the same edits."""
+    """Cache of each edit's last position and risk."""
 
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
-        """Whether an edit changes only positions before `bound` that no user took out of edits.
+        """Whether an edit is allowed: it changes only positions before `bound`.
 
-        An edit that risks more than externalizing must also end before `limit`, where the newest rounds begin.
+        None at which the user reverted an edit of a policy. An edit that risks more than externalizing must also end
+        before `limit`.
         """
         reach = self._known.get(edit.id)
         if reach is None:
@@ -276,16 +277,13 @@ class _Reach:
 
 
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """Key for comparing sets of edits, less is better.
-
-    The position counts only if the cache is warm.
-    """
+    """Key for comparing sets of edits. Less is better; the position counts if the cache is warm."""
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
 
 
 def _drop_unneeded(policy_context: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
-    """The edits that are needed to reach `target`; all if some may depend on others."""
+    """The `edits` that are needed to reach `target`; all if some may depend on others."""
     choices = []
     for edit_ in edits:
         positions = [p for t in edit_.targets if (p := policy_context.context.find(t)) is not None]
@@ -352,10 +350,7 @@ def _change_limit(policy_context: PolicyContext, keep: int) -> int:
 
 
 def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
-    """Choose what frees `need` tokens, near the end unless the cache is cold.
-
-    Returns all choices if they free less.
-    """
+    """Choose what frees `need` tokens, near the end unless the cache is cold. All if they free less."""
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)

@@ -29,7 +29,7 @@ _EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use
 class Report(Struct, frozen=True):
     """A message's usage report.
 
-    - `usage`: None if it is empty or an estimate.
+    - `usage`: None if the input is 0 or an estimate.
     - `estimated`: the input in tokens if it is an estimate, else 0.
     - `extra`: members that a call keeps unchanged.
     """
@@ -49,7 +49,7 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _CommonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A report in the common form; any other takes the slow path."""
+    """A report in the most common form."""
 
     input_tokens: _Count
     output_tokens: _Count
@@ -67,10 +67,9 @@ _COMMON_DECODER: Final = msgspec.json.Decoder(_CommonReport)
 
 @lru_cache(maxsize=256)
 def _parse_report(raw: bytes, final: bool) -> Report:
-    """Parse the usage in the JSON text `raw`.
+    """Parse the usage in the JSON text `raw`. Raises `msgspec.DecodeError`.
 
-    Not `final`: the record has no stop reason, and its output count is partial. The records of one message mostly
-    repeat one report. Raises `msgspec.DecodeError`.
+    Not `final`: the record has no stop reason, and its output count is partial.
     """
     return _parse_common_report(raw, final) or _with_final(_parse_any_report(raw), final)
 
@@ -110,7 +109,6 @@ def _parse_common_report(raw: bytes, final: bool) -> Report | None:
 
 
 def _report_from_value(value: Json) -> Report:
-    """Convert a report; an empty input counts as no usage, since no call has one."""
     extra = (
         {key: extra_value for key in _EXTRA_KEYS if (extra_value := value.get(key))} if isinstance(value, dict) else {}
     )
@@ -141,8 +139,7 @@ class ContentPart(Struct, frozen=True):
 class ClaudeMessage(Struct):
     """The message of a record.
 
-    `string`: its content is one string. `content`: its JSON text if `parts` may be only an outline (blocks
-    without bodies), else empty.
+    `string`: its content is one string. `content`: its JSON text if `parts` may be blocks without bodies, else empty.
     """
 
     role: str
@@ -208,11 +205,7 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
 
 
 def _parse_outline(raw: bytes) -> list[ContentPart]:
-    """Parse a content's parts, skipping all bodies but those of text.
-
-    A content with tool calls and a ``prompt`` is parsed in full, since its calls may start subagents. A block from the
-    outline has no digest.
-    """
+    """Parse a content's parts, skipping all bodies but those of text. Such a block has no digest."""
     if raw[:1] != b"[":
         return parse_parts(raw, None)
     outline = []
@@ -221,6 +214,7 @@ def _parse_outline(raw: bytes) -> list[ContentPart]:
         if kind == "text":
             body = b'{"type":"text","text":' + (bytes(part.text) or b"null") + b"}"
         elif kind == "tool_use" and b'"prompt"' in raw:
+            # The call may start a subagent.
             return parse_parts(raw, None)
         else:
             body = b"{}"
@@ -359,7 +353,7 @@ def _context_mark(record: ClaudeRecord) -> str:
 
 
 def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
-    """List the blocks of a message in its own order, marked as by `sort_content`."""
+    """List the blocks of a message in its own order, with marks as by `sort_content`."""
     items, mark, user = [], _context_mark(record), message.role == "user"
     for part in message.parts:
         part_mark = ""
@@ -370,19 +364,19 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
 
 
 def is_exit_command(text: str) -> bool:
-    """Whether this command leaves the client, so that another process continues the session."""
+    """Whether this command leaves the client."""
     return _EXIT_COMMAND.match(text) is not None
 
 
 def client_text(content: Json) -> list[Item]:
-    """Convert a text that the client wrote to a user block; empty for anything but text."""
+    """Convert a text that the client wrote to a user block. Empty for anything else and for blank text."""
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]
 
 
 def error_text(error: Json) -> str:
-    """Format an API error in any envelope: status and message, else its JSON cut short."""
+    """Format an API error: status and message, else its JSON cut short."""
     if isinstance(error, str):
         return replace_surrogates(error)
     status, message, inner = "", "", error

@@ -1,8 +1,7 @@
 """Rebuilds the contexts of a Claude Code session along the chain of records.
 
-The context of an answer is the context of the previous answer, that answer, the results of its calls and later user
-messages, as far as the record descends from them. Parallel calls fork the chain of records, but not the context. Each
-record becomes a `Point`; points with the same basis share an `Anchor`.
+Each record becomes a `Point`; points after the same answer share an `Anchor`. Parallel calls fork the chain of records,
+but not the context.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ctxtui.core.json_values import as_count
 from ctxtui.core.tree import ROOT, Tree
 
 PASSING: Final = "passing"
-"""A point that adds nothing: progress, hooks, a record of a message located elsewhere."""
+"""A point that adds nothing: progress, hooks."""
 SAID: Final = "said"
 """A point with user text, a summary, or an answer's text that the client wrote."""
 CLIENT: Final = "client"
@@ -36,17 +35,15 @@ class Anchor:
     """A position from which contexts continue: an answer, or the start of a context.
 
     - `head`: the context there.
-    - `results`: results of the calls made in it.
-    - `sides`: texts that belong to later contexts, though later records need not descend from them: client texts after
-      the results of parallel calls, and queued user messages.
-    - `latest`: the time of the newest result.
+    - `results`: results of the calls made in it; `latest`: the time of the newest (Unix seconds).
+    - `sides`: texts that belong to later contexts, though later records need not descend from them.
     - `front`: the node of the system prompt and tools under `head`; `ROOT`: not recorded.
     - `rendered`: whether it has attachments whose position in a request differs from that in the file.
     - `version`: grows with every change.
 
     For an anchor that is no answer: `began` is why a context starts here, `tokens_before` the recorded size of the
-    previous context (0: not recorded), `trigger` why it starts (``auto``, ``manual``, ``idle``; "": not recorded),
-    `used` whether a call has continued from it.
+    previous context (0: not recorded), `trigger` who started a compaction (``auto``, ``manual``, ``idle``; "": not
+    recorded), `used` whether a call has continued from it.
     """
 
     head: int = ROOT
@@ -69,8 +66,8 @@ class ApiResponse(Anchor):
 
     - `request_point`: the point where its request ended; `context`: the context that it answers.
     - `waiting`: number of its tool calls without a result.
-    - `least`: minimum of tokens in its first `weighed` blocks; the others are weighed when needed.
-    - `contents`: JSON texts of its records, while its blocks are not built and its end is not reported.
+    - `least`: minimum tokens of its first `weighed` blocks.
+    - `contents`: JSON texts of its records while its blocks are not built.
     """
 
     id: str = ""
@@ -92,7 +89,7 @@ class Point(Struct, eq=False):
     - `anchor`: what it continues from; `up`: the point that it follows under the same anchor.
     - `items`: what the record adds to the context; `rendered`: an attachment as it was sent.
     - `root`: the result that it follows (a `RESULT` point is its own root).
-    - `order`: number of the record, if it may add something; `at`: its time.
+    - `order`: number of the record; 0 if it cannot add anything. `at`: its time (Unix seconds).
     - `head`, `version`: cache of the last built context.
     """
 
@@ -174,10 +171,7 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _order_items(chain: Iterable[Point]) -> list[Item]:
-    """Order the points' items as in a request.
-
-    A message's results, the client's texts, the user's, one system turn.
-    """
+    """Order the points' items as in a request."""
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
@@ -205,7 +199,7 @@ def _order_items(chain: Iterable[Point]) -> list[Item]:
 
 
 def _end_with_newline(texts: list[Item], words: list[Item]) -> list[Item]:
-    """End the client's texts with a line end before user text, as the client joins them."""
+    """End the client's texts with a line end before user text."""
     text = _plain_text(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
     if not text or text.endswith("\n"):
         return texts
@@ -265,12 +259,12 @@ def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
 
 
 def with_front(tree: Tree, front: int, head: int, old: int) -> int:
-    """Replace the system prompt and tools `old` of the context `head` with those at `front`."""
+    """Replace the system prompt and tools of `head`, which end at `old`, by those up to `front`."""
     return head if front == old else tree.extend(front, tree.items(head, old))
 
 
 def newest_time(point: Point) -> float | None:
-    """Return the time of the newest record in the context at `point`, since its anchor."""
+    """Return the time of the newest record after the anchor of `point` (Unix seconds)."""
     newest = point.anchor.latest
     for side in point.anchor.sides:
         newest = later_time(newest, side.at)
@@ -286,7 +280,7 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor."""
+    """Return the time of the latest user text after the anchor (Unix seconds). None if there is none."""
     prompt = _find_prompt(point)
     return prompt.at if prompt is not None else None
 
@@ -299,11 +293,9 @@ def _find_prompt(point: Point) -> Point | None:
 
 
 def find_sendable(point: Point) -> Point:
-    """Find the point from which the request after `point` continues.
-
-    No request has an unanswered call. If the answer above still waits for results and no user text followed, the chain
-    holds another conversation, or the answer was abandoned: the context continues from that answer's request.
-    """
+    """Find the point from which the request after `point` continues."""
+    # No request has an unanswered call. If the answer above still waits for results and no user text followed, the
+    # chain holds another conversation, or the answer was abandoned: the context continues from that answer's request.
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.request_point is not None:
         if _find_prompt(point) is not None:
             break
@@ -344,10 +336,7 @@ def _clear_result(item: Item, ids: set[str]) -> Item:
 
 
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:
-    """Return the record (uuid) that a compaction's kept messages follow, and these messages.
-
-    ("", []) if there are none. The client names the first and the last record kept.
-    """
+    """Return the record (uuid) that a compaction's kept messages follow, and these messages. ("", []): none."""
     segment = metadata.get("preservedSegment") if isinstance(metadata, Mapping) else None
     if not isinstance(segment, Mapping):
         return "", []

@@ -18,12 +18,12 @@ from ctxtui.transcripts.kit.fields import ESTIMATED_BY, compaction_detail, compl
 
 
 class TokenCounts(NamedTuple):
-    """A token_count event.
+    """A token_count event, or a usage record.
 
     - `last`, `total`: usage of the last call and of the session; None if zero or not given.
-    - `window`: the context window.
-    - `record`: it is a usage record, which has the figures of exactly one response, whose id is `response`.
-    - `estimated`: an input that ctxtui estimated, in a session that it wrote to be resumed; 0: none.
+    - `window`: the context window in tokens; 0: not given.
+    - `record`: it is a usage record, which has the figures of one response, whose id is `response`.
+    - `estimated`: input tokens that ctxtui estimated, in a session that it wrote to be resumed; 0: none.
     """
 
     last: Usage | None = None
@@ -53,10 +53,7 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
 
 
 def _uncounted_usage(before: Usage | None, total: Usage | None, last: Usage) -> Usage | None:
-    """Usage of a call without a count: the growth of the totals beyond the `last` call.
-
-    None if a total is unknown, or grew by less than the last call in any figure, or by no more input.
-    """
+    """Usage of a call without a count: the growth of the totals beyond the `last` call. None if there is none."""
     if before is None or total is None:
         return None
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
@@ -87,19 +84,19 @@ class Calls(Struct, kw_only=True):
     """The current call, and what decides about the next one.
 
     - `answered`, `spoken`: a tool result or a person's message followed, so that the model's next item belongs to
-      another call, even if a count is missing (the client writes results after the answer has ended).
+      another call.
     - `start`: why the next call begins an epoch; None if it does not.
-    - `input`, `window`: the last reported input and window.
+    - `input`, `window`: the last reported input and window, in tokens.
     - `open`: the current call, None between calls; `last`: the id of the latest call.
-    - `newest`: the latest time of an item (Unix seconds), at which the next call starts.
+    - `newest`: the time at which the next call starts (Unix seconds).
     """
 
     thread: str = MAIN
     owners: dict[str, str] = field(default_factory=dict)
-    """The thread that recorded a call first, by call id: a subagent may begin with a copy of its parent's history."""
+    """The thread that recorded a call first, by call id: a subagent may begin with a copy of other calls."""
     provider: str = "openai"
     root: str = ""
-    """The session in which the file's first calls were made, which is another one if it is a fork."""
+    """The session in which the file's first calls were made: another one if it is a fork."""
     copied_lines: int = 0
     """Lines of the file that ctxtui copied from another session."""
     model: str = ""
@@ -128,7 +125,7 @@ class Calls(Struct, kw_only=True):
     _ended: Call | None = None
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """Add an item of the model, from the context `head` to `after`; `name` identifies it."""
+        """Add an item of the model. `head` and `after` are the contexts before and after it, `name` identifies it."""
         if self.open is not None and (self.spoken or self.answered):
             self.close()
         time = parse_timestamp(stamp)
@@ -142,12 +139,10 @@ class Calls(Struct, kw_only=True):
         return self.open
 
     def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
-        """Handle a token count; return the calls whose usage it gives.
-
-        There is none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call
-        include the usage of the interrupted call before it, if exactly one call ended without a count. If the client
-        writes a usage record for each response (facts §13), a count that ends no call is a repetition.
-        """
+        """Handle a token count. Return the calls whose usage it gives, none if it repeats an earlier one."""
+        # Totals that grew by more than the last call include the usage of the interrupted call before it, if exactly
+        # one call ended without a count. If the client writes a usage record for each response (facts §13), a count
+        # that ends no call is a repetition.
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
             sized = replace(self.open, extra={**self.open.extra, ESTIMATED_INPUT: counts.estimated})
@@ -196,9 +191,9 @@ class Calls(Struct, kw_only=True):
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
         """Handle a compaction; return the call that made its summary, if recorded.
 
-        It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary. A
-        tool result or a user's message after the last call means that another, unrecorded call made the summary.
+        `response` is the id of its response ("": unknown); `says` tests whether a call's answer is the summary.
         """
+        # A tool result or a user's message after the last call means that an unrecorded call made the summary.
         last = None if self.answered or self.spoken else self.open or self._ended
         self.begin(EpochStart.COMPACTION)
         if last is None or last.thread != self.thread:
@@ -237,10 +232,7 @@ class Calls(Struct, kw_only=True):
         return call
 
     def begin(self, start: EpochStart) -> None:
-        """End the current call, and begin an epoch with the next one.
-
-        The reasons START and COMPACTION stay if set.
-        """
+        """End the current call. The next one begins an epoch, because of `start` unless a stronger reason is set."""
         self.close()
         if self.start not in (EpochStart.START, EpochStart.COMPACTION):
             self.start = start
@@ -256,7 +248,7 @@ class Calls(Struct, kw_only=True):
         self.start, self._model = None, self.model
 
     def _derive_id(self, seed: str, stamp: str) -> str:
-        """Derive an id that the same call has in every file (facts §11: forks repeat their history)."""
+        """Derive an id that the same call has in every file: forks repeat their history (facts §11)."""
         id_ = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
         if self._ids.get(id_, stamp) != stamp:
             id_ = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]
