@@ -92,8 +92,11 @@ class AnswerDecided(Struct, frozen=True):
     report: Mapping[str, Json]
 
 
-class RequestHeld(Struct, frozen=True):
-    """A request is held until `until` (Unix seconds), which the user may extend."""
+class ExchangeHeld(Struct, frozen=True):
+    """A request, or its answer, is held until `until` (Unix seconds), which the user may extend.
+
+    `why`: the reason in words.
+    """
 
     exchange_id: str
     at: float
@@ -105,7 +108,7 @@ ExchangeEvent = (
     RequestBegun
     | RequestBytes
     | RequestDecided
-    | RequestHeld
+    | ExchangeHeld
     | AnswerDecided
     | AnswerBegun
     | AnswerBytes

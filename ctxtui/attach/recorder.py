@@ -24,10 +24,10 @@ from ctxtui.attach.exchange_events import (
     AnswerDecided,
     ExchangeEnded,
     ExchangeEvent,
+    ExchangeHeld,
     RequestBegun,
     RequestBytes,
     RequestDecided,
-    RequestHeld,
     SocketMessage,
 )
 from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for
@@ -170,10 +170,10 @@ class Tapes:
             self._write_piece(exchange, event)
         elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
-        elif isinstance(event, RequestHeld | AnswerDecided):
+        elif isinstance(event, ExchangeHeld | AnswerDecided):
             members: dict[str, Json] = (
                 {"held": event.why, "until": event.until}
-                if isinstance(event, RequestHeld)
+                if isinstance(event, ExchangeHeld)
                 else {"passed_on": dict(event.report)}
             )
             self._write(exchange, encode_line(x=event.exchange_id, at=event.at, **members))

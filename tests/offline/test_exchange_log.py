@@ -18,6 +18,7 @@ import openai
 import pytest
 
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, offline
+from ctxtui.offline.http import server
 from ctxtui.offline.http.exchange_log import MASKED, ExchangeLog
 from tests.offline import talks
 from tests.offline.loop import anthropic_loop, responses_loop
@@ -169,3 +170,27 @@ def test_a_key_in_the_query_is_masked(query: str, logging: RunningProvider) -> N
     url = entries(logging)[0]["request"]["url"]
     assert url.endswith(f"{query}{MASKED}") and key not in log_of(logging).path.read_text()
     assert len(calls(read(log_of(logging).path.read_bytes(), "offline.har"))) == 1
+
+
+def test_requests_that_never_reach_the_provider_are_logged(
+    logging: RunningProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(server, "openai_models", fail)
+    to = urlsplit(logging.url)
+    for path, headers in (
+        ("/v1/models", {"Origin": "https://example.com"}),
+        ("/v1/messages", {"Content-Length": str(65 * 1024 * 1024)}),
+        ("/v1/models", {}),
+    ):
+        connection = http.client.HTTPConnection(str(to.hostname), to.port)
+        body = b"" if "Content-Length" not in headers else b"x" * int(headers["Content-Length"])
+        with contextlib.suppress(ConnectionError):
+            connection.request("POST" if body else "GET", path, body, headers)
+        connection.getresponse().read()
+        connection.close()
+    statuses = [(one["request"]["url"].rpartition("/")[2], one["response"]["status"]) for one in entries(logging)]
+    assert statuses == [("models", 403), ("messages", 413), ("models", 500)]
+    assert "only this machine" in entries(logging)[0]["response"]["content"]["text"]

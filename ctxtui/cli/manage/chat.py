@@ -13,7 +13,7 @@ from ctxtui.cli.manage.start_screen import need_terminal, run_app, setting_place
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import current_host, find_continuation
-from ctxtui.services.chat.model_choice import NAMES, choose_model
+from ctxtui.services.chat.model_choice import NAMES, choose_to_continue
 from ctxtui.services.config.config import Config
 from ctxtui.services.members import members
 from ctxtui.services.recordings.open_by_name import split_call
@@ -75,9 +75,11 @@ def _print_choice(choice: ModelChoice, config: Config) -> None:
 
     Local ports, and the server at a given base URL, are asked for their models.
     """
+    recorded_model = ""
     if choice.name:
-        find_continuation(choice.name, choice.thread, choice.call, config.settings, Path.cwd())
-    chosen_model = asyncio.run(choose_model(choice, config, os.environ))
+        parts = choice.name, choice.thread, choice.call
+        recorded_model = find_continuation(*parts, config.settings, Path.cwd()).model
+    chosen_model = asyncio.run(choose_to_continue(recorded_model, choice, config, os.environ))
     host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
     endpoint = chosen_model.endpoint
     write_json(

@@ -170,20 +170,26 @@ def current_exchange() -> LoggedExchange | None:
 
 
 def logging_to(log: ExchangeLog, now: Callable[[], float]) -> Middleware:
-    """Middleware that writes every exchange to `log`, with times by `now` in Unix seconds."""
+    """Middleware that writes every exchange to `log`, with times by `now` in Unix seconds.
+
+    A body that is too large (413) is left out. To log all exchanges, it must come before middleware that answers.
+    """
 
     @web.middleware
     async def write(request: web.Request, handler: Handler) -> web.StreamResponse:
-        started = now()
-        exchange = LoggedExchange(log=log, now=now, request=request, body=await request.read(), started=started)
+        exchange = LoggedExchange(log=log, now=now, request=request, body=b"", started=now())
         _LOGGED.set(exchange)
         try:
+            exchange.body = await request.read()
             response = await handler(request)
         except web.HTTPException as error:
             exchange.finish(error)
             raise
         except (ConnectionError, asyncio.CancelledError) as error:
             exchange.finish(None, f"the client went away: {type(error).__name__}")
+            raise
+        except Exception:
+            exchange.finish(web.Response(status=500))  # aiohttp answers so, with a text of its own
             raise
         cut = request.transport is None or request.transport.is_closing()
         if isinstance(response, web.WebSocketResponse):

@@ -204,7 +204,7 @@ class Server(Struct):
         """The web application; it serves this machine only, unless `anyone` is set."""
         logging = [logging_to(self.log, self.provider.now)] if self.log else []
         guard = [] if anyone else [loopback_only(lambda path, why: self._add_seen(path, b"", why, None))]
-        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[end_for_gone_client, *guard, *logging])
+        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[end_for_gone_client, *logging, *guard])
         for path, route in (local_routes(self.local) if self.local else ROUTES).items():
             app.router.add_post(path, partial(self._serve_post, path, route))
         add_control(app, self.provider, self.faults)

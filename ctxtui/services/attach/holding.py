@@ -1,4 +1,4 @@
-"""Holds requests of other programs until the user decides or their time is up."""
+"""Holds requests, and answers to compactions, until the user decides or time is up."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class HeldRequest:
 class HoldGate:
     """Holds requests by `rules`, then sends them under the edits of `edits`.
 
-    - `tell`: receives an event when a request is held.
+    - `tell`: receives an event when a request or an answer is held.
     - `recorded_names`: returns the names of the recordings; `troubles`: the problems of recording so far.
     - `preparer`: makes forecasts, applies waiting edits, runs policies.
     - `held`: held requests by the id of their exchange; `next`: sessions whose next request is held.
@@ -296,7 +296,7 @@ class HoldGate:
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
         self.held[held.x] = held
-        self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
+        self.tell(exchange_events.ExchangeHeld(held.x, held.since, held.until, held.why))
         next_ping = held.pings_from
         try:
             while (now := self.clock()) < held.until:

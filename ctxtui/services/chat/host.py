@@ -24,20 +24,19 @@ from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.analysis.growth.forks import CONTINUED
 from ctxtui.core.call import Epoch, EpochStart
-from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.curation.policies.profile import Profile
-from ctxtui.providers.endpoint import KEYS
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.agent_tools.agent_tools import AgentTools, ExternalContent, tools_for
-from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews, Judge, Tell, no_rule
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import change_model, learn_window
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation, split_system
-from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for, providers_of
+from ctxtui.services.chat.model_choice import add_listed_details, choose_to_continue, params_for
 from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.chat.opening import SYSTEM, CustomParts, add_missing_tools, tool_definitions
 from ctxtui.services.chat.recorder import ChatRecorder, make_reader
@@ -196,17 +195,8 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        choice, continuation, settings = self.choice, self._continuation, self.config.settings
-        provider = settings.provider.partition("-")[0]
-        if (
-            continuation is not None
-            and continuation.model not in ("", OFFLINE)
-            and not (choice.model or choice.provider or choice.base_url)
-            and (settings.base_url or provider not in KEYS or provider in providers_of(continuation.model))
-        ):
-            with suppress(NotFound):
-                return await choose_model(replace(choice, model=continuation.model), self.config, os.environ)
-        return await choose_model(choice, self.config, os.environ)
+        recorded_model = self._continuation.model if self._continuation is not None else ""
+        return await choose_to_continue(recorded_model, self.choice, self.config, os.environ)
 
     def _build_conversation(self, chat_model: ChatModel) -> Conversation:
         continuation, session = self._continuation, self.session

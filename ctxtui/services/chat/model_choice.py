@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -81,6 +82,25 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
         chosen = await _choose_available(model, env)
     addressed = _with_address(chosen, env, key_over_http=settings.key_over_http)
     return with_window(_with_headers(addressed, env, key_over_http=settings.key_over_http), config)
+
+
+async def choose_to_continue(
+    recorded_model: str, choice: ModelChoice, config: Config, env: Mapping[str, str]
+) -> ChatModel:
+    """Choose the model for a chat that continues a session of `recorded_model`.
+
+    It is that one ("": unknown, or a new chat) if it is available, no other is chosen, and the provider of the settings
+    may have it; else the one of `choose_model`. Raises what that raises.
+    """
+    provider = config.settings.provider.partition("-")[0]
+    if (
+        recorded_model not in ("", OFFLINE)
+        and not (choice.model or choice.provider or choice.base_url)
+        and (config.settings.base_url or provider not in KEYS or provider in providers_of(recorded_model))
+    ):
+        with suppress(NotFound):
+            return await choose_model(replace(choice, model=recorded_model), config, env)
+    return await choose_model(choice, config, env)
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:

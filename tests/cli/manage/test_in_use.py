@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.session import Described
+from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
 from ctxtui.store.host_process import begin_hosting, end_hosting
@@ -69,3 +70,10 @@ def test_continue_without_a_name_takes_the_newest_session_of_this_directory(ctxt
     leases.claim(database(), "here", host)
     assert ctxtui(*asked).json["open_in"]["session"] == "here"
     end_hosting(host)
+
+
+def test_json_prints_the_model_of_the_session_that_continues(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a")
+    asked = ("chat", "--json", "--continue", str(sample_paths()[0]))
+    assert ctxtui(*asked).json["model"] == "claude-sonnet-4-5-20250929"
+    assert ctxtui(*asked, "--model", "claude-opus-5-5").json["model"] == "claude-opus-5-5"
