@@ -117,7 +117,6 @@ class RunningTotals:
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:
-        """Whether the model reads the block of `node` in the context `head`."""
         return (
             is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
         )

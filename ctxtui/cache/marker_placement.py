@@ -63,7 +63,6 @@ def mark_nothing(request: PlacementRequest) -> Placement:
 
 
 def mark_tail(request: PlacementRequest) -> Placement:
-    """Set one marker on the last markable block, like automatic caching."""
     return _place_markers(request.rules, [(markable_at(request.tree, request.head), _SHORT_LIFE)])
 
 
@@ -152,7 +151,7 @@ def markable_at(tree: Tree, node: int) -> int:
 
 
 def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block before the messages (`ROOT`: none); `known_ends` as in `PlacementRequest`."""
+    """Last block before the messages (`ROOT`: none)."""
     ends = known_ends.static if known_ends is not None else {}
     first = 0
     while head != ROOT and head not in ends and tree[head].place.section == "messages":
@@ -194,7 +193,6 @@ def first_after(tree: Tree, head: int, node: int) -> int:
 
 
 def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
-    """Markers at `nodes` without `ROOT`; of several at one node the last."""
     placement: dict[int, float] = {}
     for node, life in nodes:
         if node != ROOT:

@@ -36,7 +36,6 @@ class Turns:
         del self._calls[calls:]
 
     def extend(self, calls: Sequence[Call]) -> None:
-        """Add the calls that are new; `calls` are all calls of the thread."""
         for call in calls[len(self._calls) :]:
             start = self._number_context(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:

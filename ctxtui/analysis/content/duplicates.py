@@ -30,7 +30,6 @@ _MIN_LINE_CHARACTERS: Final = 12
 _STEP_CHARACTERS: Final = 1 << 16
 """Characters searched at once: a regular expression blocks all other threads."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
-"""Line numbers that clients add to the text of a file."""
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 """Positions after which a long line is split."""
 

@@ -198,7 +198,7 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the context `head` differs from what `call` sent. None: nowhere."""
+    """The raw position from which the context `head` differs from what `call` sent. None: it continues that."""
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 

@@ -225,7 +225,6 @@ class Loaded:
         return news.events
 
     def more(self) -> list[Event]:
-        """Read on and fold the news into the session; returns the new events."""
         return self.add_news(self.fetch())
 
 

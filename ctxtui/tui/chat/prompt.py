@@ -39,8 +39,6 @@ PAUSE_SECONDS = 0.7
 
 
 class TalkController(ChatController):
-    """Takes the user's messages, asks for permissions, and whether to leave."""
-
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
         self._edits = edits
@@ -77,7 +75,6 @@ class TalkController(ChatController):
 
     @property
     def waiting_call(self) -> ToolCall | None:
-        """The first call that waits for permission, or None."""
         return self._approval_layout.waiting_call
 
     def talk(self, text: str = "") -> None:

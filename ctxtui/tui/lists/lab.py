@@ -112,8 +112,6 @@ class ShowCurve(Command):
 
 
 class LabStepped(Message):
-    """Progress of the lab, or why it failed."""
-
     def __init__(self, step: LabProgress | None, error: str = "") -> None:
         super().__init__()
         self.step = step
@@ -121,8 +119,6 @@ class LabStepped(Message):
 
 
 class LabWritten(Message):
-    """A variant written as a session, or why it failed."""
-
     def __init__(self, variant: VariantFile | None, error: str = "") -> None:
         super().__init__()
         self.variant = variant
@@ -207,7 +203,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
-        """Post the `steps` from a thread; earlier ones are cancelled."""
 
         def work() -> None:
             worker = get_current_worker()

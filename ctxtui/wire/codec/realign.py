@@ -33,8 +33,6 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _SectionItems(NamedTuple):
-    """Indexes of one section's items in the old and the new body."""
-
     section: Section
     old: list[int]
     new: list[int]

@@ -259,7 +259,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the forms to resume by key: that of the recording's tool (`own`. "": none), translations."""
+    """The forms to resume by key: `own`, of the recording's tool ("": none), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}

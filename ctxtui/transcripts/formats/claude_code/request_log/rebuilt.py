@@ -344,7 +344,6 @@ class ClaudeRequests:
         return markers, [Skipped(request.line, text)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
-        """Build the frame: the body's members in order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
         frame = self._frames.get(key)
         if frame is None:
