@@ -483,7 +483,7 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json], *, is_integer: bool) -> Json:
-    """The integer, or multiple of ``multipleOf``, that is nearest to 0 within the bounds of `schema`.
+    """The integer nearest to 0 within the bounds of `schema`, or the multiple of ``multipleOf``.
 
     If there is none, a number between the bounds unless `is_integer`. Bounds beyond a float's integers are ignored, and
     in an integer's schema a fractional ``multipleOf``.
