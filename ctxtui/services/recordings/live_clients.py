@@ -1,11 +1,12 @@
 """Finds recordings that a running client owns, from ``/proc`` (Linux only).
 
-A session that waits for its user is not written to for hours, and is still live.
+A session that waits for its user may not be written to for hours, and is still live.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -19,11 +20,12 @@ from ctxtui.services.recordings.discover import FoundRecording, recording_at
 
 PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 5
-"""For the list of processes."""
+"""The greatest age of the list of processes."""
 _RECORDING_SUFFIXES: Final = (".jsonl", ".json", ".md")
 _START_FIELD: Final = 19
 """Index after the name in ``/proc/PID/stat`` of the start, in ticks since boot (proc(5), field 22)."""
 
+_INTERPRETER: Final = re.compile(r"node(js)?|bun|deno|python[\d.]*")
 _BY_COMMAND: Final = {command: client for client in reversed(CLIENTS) for command in client.commands}
 _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in client.packages]
 
@@ -42,7 +44,7 @@ class RunningClient(Struct, frozen=True):
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
-    """List the clients that ran within the last five seconds.
+    """List the running clients. The list is at most five seconds old.
 
     Empty where ``/proc`` cannot be read.
     """
@@ -80,11 +82,13 @@ def _read_client(proc: Path, number: str, boot_time: float) -> Iterator[RunningC
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
     """The client whose program or package the first words of a command line name.
 
-    None if they name none.
+    The second word counts after an interpreter only: `vim claude-code/notes.md` is no client. None if they name none.
     """
-    spelled_words = [os.fsdecode(word) for word in words]
-    matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
-    matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]
+    program, *rest = map(os.fsdecode, words)
+    names = [program, *rest] if _INTERPRETER.fullmatch(program.rpartition("/")[2]) else [program]
+    matches = [_BY_COMMAND[name] for word in names if (name := word.rpartition("/")[2]) in _BY_COMMAND]
+    installed = [word for word in names if "node_modules/" in word]
+    matches += [client for package, client in _BY_PACKAGE if any(package in word for word in installed)]
     return min(matches, key=CLIENTS.index, default=None)
 
 
@@ -99,12 +103,12 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
     """The files of `found_recordings` (newest first) that a running client owns.
 
     A client owns those of them that it holds open. If it holds none of them open, it owns the newest recording of its
-    kind in its directory that was written since it started.
+    kind in its directory that was written since it started, unless a client that started later owns that.
     """
     recordings = list(found_recordings) if running else []
     open_files = {name for client in running for name in client.files}
     owned = {recording.file for recording in recordings if recording.file in open_files}
-    # The client that started last before the write comes first: each has one session.
+    # Each client has one session: a recording belongs to the client that started last before it was written.
     idle = [client for client in running if not client.files & owned]
     idle.sort(key=lambda client: -client.since)
     clients_by_place: dict[tuple[str, str, str], list[RunningClient]] = {}
@@ -134,8 +138,8 @@ def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
     """Whether a running client holds the recording `path` open, or owns it by `find_owned`.
 
-    That is asked about the ``.jsonl`` files of its folder: a subagent's file (``agent-*``) and those of other types are
-    owned only while they are open.
+    A client owns a file that is not open only if it has a folder for each project, named for its directory (Claude
+    Code, pi), and the file is a ``.jsonl`` there, but no subagent's (``agent-*``).
     """
     if not running:
         return False

@@ -256,10 +256,10 @@ class _Reach:
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
-        """Whether an edit is allowed: it changes only positions before `bound`.
+        """Whether an edit may be used.
 
-        None at which the user reverted an edit of a policy. An edit that risks more than externalizing must also end
-        before `limit`.
+        It changes only positions before `bound`, none at which the user reverted an edit of a policy. An edit that
+        risks more than externalizing must also end before `limit`.
         """
         reach = self._known.get(edit.id)
         if reach is None:
