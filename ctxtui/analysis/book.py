@@ -26,7 +26,6 @@ from ctxtui.tokens.weights import Weights, half_interval, is_exact
 _THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
-"""Builds the function that counts a block's raw features as a model does."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 """Builds the function that splits a node's block into labelled segments; empty if no rule applies."""
@@ -169,7 +168,6 @@ class Book:
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:
-        """Forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
     def forecast(self, call: Call) -> Forecast | None:

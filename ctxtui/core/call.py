@@ -174,7 +174,6 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def follows_idle_compaction(self) -> bool:
-        """Whether it is the first call after a compaction that the client made in a pause."""
         compacted = self.extra.get(COMPACTED)
         return isinstance(compacted, dict) and compacted.get("trigger") == WHILE_IDLE
 

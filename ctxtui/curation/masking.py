@@ -58,7 +58,6 @@ _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
 """Characters that may follow a whole secret."""
 _SEPARATOR: Final = re.compile(r"[\W_]+")
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
-"""A word long enough to be base64 of a secret."""
 _LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
@@ -87,7 +86,6 @@ _BARE_RANDOM: Final = re.compile(
 )
 """A separate long word with a digit that is no part of a URL, path or expression."""
 MIN_KEY_CHARS: Final = 16
-"""Minimum characters of a word that may be a key."""
 _MIN_SECRET_CHARS: Final = 6
 """Minimum characters of a member's value to be taken for a secret."""
 _MIN_LONG_SECRET_CHARS: Final = 16
@@ -175,9 +173,7 @@ class Masker:
         self._members = [row for row in rules.members if LEVELS.index(row.level) <= depth]
         self._structure, self._id_starts = rules.structure, rules.id_starts
         self._known: dict[str, dict[str, int]] = {}
-        """The number in the mask of each secret, by kind."""
         self._aliases: dict[str, str] = {}
-        """The replacements of ids and names at level `text`."""
         self._ids: set[str] = set()
         """Ids in the blocks so far: they look random, but are no secrets."""
         self.pieces = Pieces({}, {}, {}, {})
@@ -241,7 +237,6 @@ class Masker:
         return kind if kind == "figures" else _CONTENT if members is None else members.get(key, _CONTENT)
 
     def _learn_spanning(self, texts: tuple[str, ...]) -> None:
-        """Learn the secrets that cross a border of these adjacent texts."""
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
         wide = any("PRIVATE" in text or "Private-Lines" in text or _has_long_end(text) for text in texts)
@@ -392,7 +387,6 @@ class Masker:
         return self.mask_text(text)
 
     def _mask_json(self, text: str, mask_text: Callable[[str], str]) -> str:
-        """Mask the JSON in `text`; if it is no JSON, return `mask_text` of it."""
         inner = _parse_json(text)
         if inner is None:
             return mask_text(text)
@@ -570,7 +564,6 @@ class Masker:
         return any(find.rank == rank for rank, _ in self._keys)
 
     def _matches_alone(self, find: _Match, text: str) -> bool:
-        """Whether the rule of `find` matches in `text` too."""
         return any(match.rank == find.rank for match in self._match_rules(text, secret=True))
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
@@ -583,7 +576,6 @@ class Masker:
         return next(self._match_rules(text), None) is not None
 
     def _match_random(self, text: str) -> Iterator[_Match]:
-        """Long separate texts that look random and are no ids."""
         if len(text) < 24:
             return
         for match in _BARE_RANDOM.finditer(text):

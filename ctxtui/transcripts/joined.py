@@ -79,7 +79,6 @@ def merge_exchange(own: Call, sent: Call) -> Call:
 
 
 def is_answered(call: Call) -> bool:
-    """Whether any part of the answer to `call` is recorded."""
     return call.response_head not in (call.raw_head, call.sent_head)
 
 
@@ -347,7 +346,6 @@ class SessionJoin:
         return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _append_answer(self, head: int, own: Call) -> int:
-        """Append the transcript's answer to a request that ends at `head`, as clients resend it."""
         items = [item for item in self.own.tree.items(own.response_head, own.raw_head) if item.block.kind != HEADER]
         if not items:
             return head
@@ -417,7 +415,6 @@ class _ContextMapper:
         self._marks: dict[str, str] = {}
         """Digest of a block -> its mark in the transcript."""
         self._seen = 0
-        """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
         """Map the end of an answer in the transcript to its end on the wire.

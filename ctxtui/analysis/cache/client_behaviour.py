@@ -119,7 +119,6 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
-        """Whether the client made an aside after most turns."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:

@@ -182,7 +182,6 @@ def _apply_variant(
     unchanged: Curation,
     variant: VariantSpec,
 ) -> Curation | None:
-    """Apply a variant to the call's context; None if it changes nothing."""
     if variant is UNCHANGED_VARIANT:
         return unchanged
     share, prices = settings.usable_share, account.table

@@ -1,7 +1,7 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Only objects, references, HEAD and index entries leave the copy, and only if nobody else has changed the same ones in
-the repository since the command started.
+Only objects, references, HEAD and index entries leave the copy, and only if the changed ones are still the same in the
+repository as when the command started (an index entry may also have the new value already).
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ _GIT_TIMEOUT_S: Final = 120
 _MOUNT_POINT: Final = Path("/run/ctxtui/git")
 """Mount point of the copy for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("packed-refs", "config", "shallow", "refs", "reftable", "logs", "info")
-"""Parts of a git folder that are copied."""
 _OPERATIONS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer")
 """The state of a merge or the like in progress."""
 _OWN: Final = ("HEAD", "index", "config.worktree", "info/sparse-checkout", "logs/HEAD", "MERGE_MSG", *_OPERATIONS)
-"""Parts that each work tree has of its own."""
 _READ_ONLY: Final = ("hooks", "modules", "lfs")
 """Folders that are mounted read-only, or linked if nothing can be mounted."""
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
@@ -56,8 +54,6 @@ _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pac
 
 
 class _State(Struct, frozen=True):
-    """The state of a repository: objects by reference, HEAD, and the index entries of each path."""
-
     references: dict[str, str]
     head: str
     index: dict[bytes, tuple[bytes, ...]]

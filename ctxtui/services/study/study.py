@@ -357,7 +357,6 @@ class Study:
         self._is_whole = whole
 
     def heavy_groups(self) -> HeavyGroups:
-        """The heavy groups of every context; for one worker at a time."""
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
         self._groups.learn_new()

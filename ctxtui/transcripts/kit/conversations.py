@@ -28,7 +28,6 @@ CLIENT_TEXT: Final = re.compile(
     r"\s*(?:<(?:system-reminder|session_context|environment_context|user_instructions|permissions)|# AGENTS\.md)",
     re.IGNORECASE,
 )
-"""Start of a text that a client inserts as a user message."""
 _LABEL_CHARS: Final = 60
 _SYSTEM: Final = frozenset({"system", "developer"})
 _MIN_PROVIDER_ID_CHARS: Final = 12
@@ -76,7 +75,6 @@ class Conversation(Struct, kw_only=True, eq=False):
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """Sort key for the main thread; the greatest becomes it."""
         return self.client is not None and self.client.name == self.scope, len(self.calls), -self.number
 
 
@@ -208,7 +206,6 @@ class Conversations:
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
-        """List the blocks of a conversation's last answer, without headers."""
         if not conversation.calls:
             return []
         last, tree = self.calls[conversation.calls[-1]], self._tree
@@ -238,7 +235,6 @@ class Conversations:
         return None
 
     def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...], scope: str) -> Conversation | None:
-        """Find the conversation that a request continues after a compaction by the client."""
         # Agents force a tool to get a summary, and quote its arguments in the first user text of the next request.
         prompt = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
         if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):
@@ -297,7 +293,6 @@ class Conversations:
         return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
 
     def update(self, conversation: Conversation, call: Call) -> list[Event]:
-        """Replace a call with a more complete version."""
         call = replace(call, thread=self.thread_id(conversation), epoch=self.calls[call.id].epoch)
         if self.calls[call.id] == call:
             return []

@@ -260,7 +260,6 @@ def inserted_blocks(entries: Iterable[ResumeEntry], appended: Iterable[Sequence[
 
 
 def new_blocks(entries: Sequence[ResumeEntry], appended: Iterable[Sequence[Item]]) -> list[Block]:
-    """List the inserted blocks, and the new content of changed ones."""
     changed = [block for entry in entries for block in entry.changes.values() if block is not None]
     return [*inserted_blocks(entries, appended), *changed]
 
@@ -533,7 +532,6 @@ def add_member(raw: bytes, member: str, value: bytes) -> bytes:
 
 
 def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
-    """List each loss once, with its count if it is more than one."""
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 
 

@@ -354,7 +354,6 @@ class ContextEdits:
         return staged
 
     def take_back(self, edits: Sequence[Edit]) -> None:
-        """Revert these edits, staged or applied, as one action."""
         overlay = self.overlay
         if overlay is None:
             return
@@ -380,7 +379,6 @@ class ContextEdits:
         return None if freed is None or freed_before is None else freed - freed_before
 
     def changed(self) -> None:
-        """Show changed edits, then save them in the background."""
         self._state.show()
         self._access.after_frame(self._save_later)
 

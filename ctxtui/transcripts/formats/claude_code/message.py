@@ -80,7 +80,6 @@ def _parse_any_report(raw: bytes) -> Report:
 
 
 def _parse_common_report(raw: bytes, final: bool) -> Report | None:
-    """Parse a report in the common form; None for any other."""
     try:
         record = _COMMON_DECODER.decode(raw)
     except msgspec.ValidationError:
@@ -223,7 +222,6 @@ def _parse_outline(raw: bytes) -> list[ContentPart]:
 
 
 def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
-    """Parse the JSON value `message`; a bare string is a message of `role`."""
     if isinstance(message, str):
         return ClaudeMessage(role, _parts_from_value(message), string=True)
     if not isinstance(message, dict):
