@@ -24,6 +24,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.pricing.price import with_usage
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
@@ -69,7 +70,7 @@ class Charges:
                 Usage(write_12h=length),
                 Usage(fresh=length, output=length),
             )
-            costs = self._pricer([replace(self.call, usage=usage, stop_reason="") for usage in usages])
+            costs = self._pricer([with_usage(self.call, usage) for usage in usages])
             # Without web searches and compaction of `call`, which the usage does not have.
             sums = [(cost.usd - cost.other) / length for cost, _ in costs if cost is not None]
             self._by_length[key] = (*sums[:-1], sums[-1] - sums[0]) if len(sums) == len(usages) else None
