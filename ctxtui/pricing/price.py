@@ -165,7 +165,10 @@ def keep_priced_fields(call: Call) -> Call:
 
 
 def with_usage(call: Call, usage: Usage) -> Call:
-    """`call` with another usage, to be priced on its terms: complete, and without what Cohere billed."""
+    """A copy of `call` with another usage, to price that on its terms.
+
+    It counts as complete, and has no bill of Cohere's.
+    """
     report = {name: value for name, value in as_dict(call.extra.get("usage")).items() if name != "billed_units"}
     extra = {**call.extra, "usage": report}
     return replace(call, usage=replace(usage, output_final=True), stop_reason="", extra=extra)
