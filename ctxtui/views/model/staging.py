@@ -84,7 +84,6 @@ class Staging:
 
     @property
     def was_sent_plain(self) -> bool:
-        """Whether the call shown was sent without edits, so that edits begin with the next request."""
         return not self.scene.call.is_edited
 
     def fate(self, node: int) -> Fate | None:
