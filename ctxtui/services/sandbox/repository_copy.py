@@ -182,7 +182,7 @@ class RepositoryCopy:
     def _reference_update(self, after: _State) -> bytes:
         """Input of ``git update-ref`` for the references that the command changed.
 
-        Raises `ValueError` if a command may not change one of them, or it was changed in the repository meanwhile.
+        Raises `ValueError` if it may not change one of them, or one was changed in the repository meanwhile.
         """
         old, new = self._before.references, after.references
         changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))

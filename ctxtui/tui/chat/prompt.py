@@ -227,7 +227,7 @@ class TalkController(ChatController):
         self._ask_permission_if_idle()
 
     def send(self, text: str) -> None:
-        """Send `text` with its files, unless it is blank."""
+        """Send `text` once its files are known to be sendable; nothing if it is blank."""
         words = text.strip()
         if words:
             self._files.send(words, self._send, self._open_prompt)
