@@ -191,7 +191,6 @@ def make_price_question(
 
 
 def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
-    """Tokens that the request of `call` would read if it was sent again at the time `at`."""
     request = replay.request_after(call, call.sent_head, at)
     outcome = request.simulator.predict(request.prompt, request.at)
     return outcome.with_min_read(request.floors[0 if outcome.read else 1]).read
