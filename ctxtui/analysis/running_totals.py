@@ -68,7 +68,6 @@ class RunningTotals:
 
     @property
     def is_behind(self) -> bool:
-        """Whether `advance` has work to do."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:
@@ -117,7 +116,6 @@ class RunningTotals:
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:
-        """Whether the model reads the block of `node` in the context `head`."""
         return (
             is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
         )

@@ -63,7 +63,6 @@ def mark_nothing(request: PlacementRequest) -> Placement:
 
 
 def mark_tail(request: PlacementRequest) -> Placement:
-    """Set one marker on the last markable block, like automatic caching."""
     return _place_markers(request.rules, [(markable_at(request.tree, request.head), _SHORT_LIFE)])
 
 
@@ -96,10 +95,11 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 def mark_anchored(request: PlacementRequest) -> Placement:
     """Mark the system prompt's end, the last block, and an anchor for an hour.
 
-    The anchor is after the cached prefix, so that only few tokens are charged for an hour. It moves if the expected
-    saving (the chance of a pause, times the tokens that would be written again after it) is more than their extra
-    price. If nothing is cached, there is no anchor.
+    The anchor is after the cached prefix, so that only few tokens are charged for an hour; without such a prefix there
+    is none.
     """
+    # The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
+    # it) is more than the extra price of writing to it for an hour.
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
     hit = request.deepest_cached(0.0)
@@ -152,7 +152,7 @@ def markable_at(tree: Tree, node: int) -> int:
 
 
 def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block before the messages (`ROOT`: none); `known_ends` as in `PlacementRequest`."""
+    """Last block before the messages (`ROOT`: none)."""
     ends = known_ends.static if known_ends is not None else {}
     first = 0
     while head != ROOT and head not in ends and tree[head].place.section == "messages":
@@ -194,7 +194,6 @@ def first_after(tree: Tree, head: int, node: int) -> int:
 
 
 def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
-    """Markers at `nodes` without `ROOT`; of several at one node the last."""
     placement: dict[int, float] = {}
     for node, life in nodes:
         if node != ROOT:

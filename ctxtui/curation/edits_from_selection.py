@@ -209,7 +209,6 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> str | 
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
-    """Make the edit that replaces the summary at `position`, else the block, by `text`."""
     if (edit := _last_edit_at(context, in_force, position, SUMMARIZE)) is not None:
         return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
     return make(REPLACE, [context.target(position)], {"text": text})

@@ -136,8 +136,6 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One figure before and after a change, and the difference."""
-
     name: str
     unit: str
     before: Estimate | None

@@ -45,7 +45,6 @@ OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 """Forms of a request body: the dialects."""
 RESUMED: Final = tuple(TARGETS)
-"""Forms of a session that a tool resumes."""
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 
@@ -66,7 +65,6 @@ class EditedContext:
 
     @property
     def form(self) -> str:
-        """The body form in which the context was recorded."""
         return self.context.dialect.replace("_", "-")
 
     @property

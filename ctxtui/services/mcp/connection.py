@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.providers.bounded_answers import limit_response
-from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
+from ctxtui.providers.endpoint import is_loopback, must_withhold_key
 from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.mcp_servers import McpServer
@@ -282,7 +282,7 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.expand_variables(os.environ)
-        if server.headers and sends_key_in_plain(server.url, key_over_http=self._key_over_http):
+        if server.headers and must_withhold_key(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
                 way_out="use https, or set key_over_http = true in your own configuration",

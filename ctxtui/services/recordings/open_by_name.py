@@ -56,7 +56,6 @@ class Newest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """A name for `locate`."""
         return self.named.stored or str(self.named.path)
 
 

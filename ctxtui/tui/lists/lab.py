@@ -112,8 +112,6 @@ class ShowCurve(Command):
 
 
 class LabStepped(Message):
-    """Progress of the lab, or why it failed."""
-
     def __init__(self, step: LabProgress | None, error: str = "") -> None:
         super().__init__()
         self.step = step
@@ -121,8 +119,6 @@ class LabStepped(Message):
 
 
 class LabWritten(Message):
-    """A variant written as a session, or why it failed."""
-
     def __init__(self, variant: VariantFile | None, error: str = "") -> None:
         super().__init__()
         self.variant = variant
@@ -155,7 +151,6 @@ class CurvesBoard(Board):
 
 
 def _is_placeable(cache: str) -> bool:
-    """Whether the breakpoints of a strategy or lifetime can be set in the next request."""
     return cache in LIFETIMES or find_strategy(cache) is not None
 
 
@@ -196,7 +191,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._worker.close()
 
     def on_resize(self) -> None:
-        """Fit the table to its rows, at most half of the screen."""
         rows = len(self.rows) or 10
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
@@ -207,7 +201,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
-        """Post the `steps` from a thread; earlier ones are cancelled."""
 
         def work() -> None:
             worker = get_current_worker()

@@ -53,8 +53,6 @@ class Boundaries:
 
 
 class PathNodes:
-    """Nodes of the context shown, in prompt order."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.nodes = array("i")

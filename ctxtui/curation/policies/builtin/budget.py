@@ -166,8 +166,6 @@ class _Level(_EditSets):
 
 
 class _Tried:
-    """Cache of single policies' proposals and their effects."""
-
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._policy_context = policy_context
@@ -249,8 +247,6 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of each edit's last position and risk."""
-
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}

@@ -95,7 +95,6 @@ class ForkController(EditController):
         self.show_message([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
-        """Show who hosts the chat, and offer a branch if its last call has an answer."""
         branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
         self.show_message(
             [Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])]
@@ -259,7 +258,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the forms to resume by key: that of the recording's tool (`own`. "": none), translations."""
+    """The forms to resume by key: `own`, of the recording's tool ("": none), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}

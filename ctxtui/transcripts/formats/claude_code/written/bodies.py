@@ -1,7 +1,7 @@
 """Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-Claude Code 2.1.280 and newer write an index of the files; without it, requests are matched by the answer, results and
-texts at their end (facts §13.1).
+Claude Code 2.1.280 and newer write an index of the files; requests that are not in one are matched by the answer,
+results and texts at their end (facts §13.1).
 """
 
 from __future__ import annotations
@@ -73,14 +73,12 @@ class WrittenBodies:
         self.damaged: set[str] = set()
         """Existing files that could not be read."""
         self.lines: list[tuple[IndexLine, str]] = []
-        """Each line of the index with the id of its call."""
         self.calls: dict[str, _TranscriptCall] = {}
         self._order: dict[str, int] = {}
         """File -> its number in the order of reading (that of the file times)."""
         self._foreign: set[str] = set()
         """Files of other sessions."""
         self._claims: dict[str, str] = {}
-        """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
         """Response file -> its call."""
         self._groups: dict[str, _Group] = {}
@@ -88,7 +86,6 @@ class WrittenBodies:
         self._requests_by_position: dict[str, str] = {}
         """Call -> its request file, by position."""
         self._requests_by_index: dict[str, str] = {}
-        """Call -> its request file, by the index."""
 
     def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
         """Read the file `name`; raises `Malformed` if it holds no request.
@@ -105,7 +102,6 @@ class WrittenBodies:
         return request
 
     def ignore_line(self, line: IndexLine) -> None:
-        """Ignore a line of the index, and its files, which are of another session."""
         self._foreign.update(filter(None, (line.request, line.response)))
 
     def add_response(self, name: str, value: dict[str, Json]) -> None:
@@ -116,7 +112,6 @@ class WrittenBodies:
         self._order.setdefault(name, len(self._order))
 
     def add_line(self, line: IndexLine, call: str) -> None:
-        """Add a line of the index; `call` is the id of its call."""
         self.lines.append((line, call))
         if line.request:
             self._claims[line.request] = call
@@ -168,7 +163,6 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, with requests that match."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -182,7 +176,6 @@ class WrittenBodies:
         return exchanges
 
     def _pair_responses(self) -> dict[str, str]:
-        """Map response files that the index does not name to request files."""
         # The request is the one before that answer according to a later request, else the latest earlier one of the
         # same model without another answer.
         pairs: dict[str, str] = {}
@@ -212,7 +205,6 @@ class WrittenBodies:
         return pairs
 
     def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
-        """Find the request whose answer is the last one in `after`."""
         for name in self._group_of(Ending(answer=after.before)).requests:
             request = self.requests[name]
             if name not in used and name != after.name and request.system == after.system and not request.compacts:
