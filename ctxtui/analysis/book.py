@@ -51,7 +51,6 @@ class Book:
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same objects by model: a faster lookup."""
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -61,7 +60,6 @@ class Book:
         """By thread and epoch: the id of the first call with a report."""
         self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-        """By thread: the number of calls searched by `first_report`."""
 
     @property
     def is_settled(self) -> bool:

@@ -68,7 +68,6 @@ class RunningTotals:
 
     @property
     def is_behind(self) -> bool:
-        """Whether `advance` has work to do."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:

@@ -95,10 +95,11 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 def mark_anchored(request: PlacementRequest) -> Placement:
     """Mark the system prompt's end, the last block, and an anchor for an hour.
 
-    The anchor is after the cached prefix, so that only few tokens are charged for an hour. It moves if the expected
-    saving (the chance of a pause, times the tokens that would be written again after it) is more than their extra
-    price. If nothing is cached, there is no anchor.
+    The anchor is after the cached prefix, so that only few tokens are charged for an hour; without such a prefix there
+    is none.
     """
+    # The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
+    # it) is more than the extra price of writing to it for an hour.
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
     hit = request.deepest_cached(0.0)

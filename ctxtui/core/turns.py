@@ -17,8 +17,7 @@ class Turns:
     """The turns of one thread, numbered from 1 in the order in which its calls bring them.
 
     Unlike in `Node.turn`, a turn keeps its number as long as its first block is in the next context, also after a
-    compaction. Edits begin and end no turn: an edited context has the turns of the agent's own. `count` is the number
-    of turns so far.
+    compaction. An edited context has the turns of the agent's own. `count` is the number of turns so far.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -59,7 +58,6 @@ class Turns:
         return self._match_numbers(new, known)[-1] if new else self._numbers.get(known, 0)
 
     def _number_context(self, head: int) -> int:
-        """Number the new turns of the context `head`; returns the node that begins its last turn."""
         last = self._tree[head].turn_start
         new, known = self._new_turns(last)
         numbers = self._match_numbers(new, known)

@@ -127,8 +127,6 @@ class _Match(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that spans two or three texts."""
-
     text: str
     name: str
     secret: str
@@ -153,8 +151,8 @@ class Pieces(NamedTuple):
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts the masks.
 
-    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass the blocks to `follow`
-    first, in order, so that secrets across adjacent texts are found.
+    Use one masker for a whole copy: equal secrets get equal masks. Pass the blocks to `follow` first, in order, to find
+    secrets across adjacent texts.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
@@ -274,7 +272,6 @@ class Masker:
                     self._learn_piece(find, joined[first:last], text_part, begins=first == start, is_whole=is_whole)
 
     def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, is_whole: bool) -> None:
-        """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
         if len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text)):
             for shown in (text.strip(), _one_line(text)):
@@ -299,7 +296,6 @@ class Masker:
         return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
-        """Mask a block; returns the same block if nothing changes."""
         value = _flatten(block_.value())
         masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
@@ -760,5 +756,4 @@ def describe_report(report: dict[str, int]) -> list[str]:
 
 
 def summarize_report(report: dict[str, int]) -> str:
-    """The same on one line."""
     return ", ".join(describe_report(report)) or "nothing was found to mask"

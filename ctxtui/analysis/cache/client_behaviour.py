@@ -44,7 +44,6 @@ class Clock(Struct):
     call: str = ""
 
     def has_time(self, call: Call) -> bool:
-        """Whether there are bounds on the start of `call`, the next one."""
         return self.last is not None or sent_at(call) is not None
 
     def earliest(self, call: Call) -> float:
