@@ -38,8 +38,9 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 
 
 class SearchProgress(Struct, frozen=True):
-    """Progress after one session: `done` of `total`, `direct` of them read directly.
+    """Progress of a search after one more session: `done` of `total` are searched.
 
+    `direct` of them are not in the index yet, so their recordings were read.
     `trouble`: the error that ended the search.
     """
 
