@@ -1,7 +1,4 @@
-"""The turn machine: from a state and an event, the next state and commands.
-
-It uses no clock, network or files.
-"""
+"""The turn machine: from a state and an event, the next state and commands."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ MAX_WAIT_S: Final = 60.0
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
 NO_USER: Final = "This needs the user's leave, and no user is there to give it."
-"""Texts of error results, for the model, of calls that were not run to their end."""
+"""Texts of error results, for the model."""
 
 
 class TurnPhase(StrEnum):
@@ -69,9 +66,9 @@ class TurnState(Struct, frozen=True, kw_only=True):
 
     - `queue`: messages for the next request; `attempt`: number of the last attempt to send the present one.
     - `calls`: those of the last answer; `results`: their results so far.
-    - `to_ask`: ids of calls that wait for permission. For the first of them: `planned`: it is planned, so that the
-      user is asked; `guarded`: the permission holds only once.
-    - `hold`: the next request is held. `release_next`: the one being prepared was held and must be sent now.
+    - `to_ask`: ids of calls that wait for permission. `planned`: the user is asked about the first; `guarded`: the
+      permission for it holds only once.
+    - `hold`: the next request is held. `release_next`: the one being prepared must be sent now.
     - `allowed`, `refused`: tools that the user decided on for the whole session.
     - `attended`: there is a user to ask.
     - `rounds`: number of requests of this turn, or since the user released one; those after the first `most` are held
@@ -114,10 +111,7 @@ def _begin_request(state: TurnState) -> Step:
 
 
 def _end_turn(state: TurnState, *before: Command) -> Step:
-    """End a turn; messages sent meanwhile begin the next one.
-
-    After an error or an interruption (a `Tell` in `before`) they stay in the queue until the user acts.
-    """
+    """End a turn. Messages sent meanwhile begin the next one, unless it failed or was interrupted (a `Tell`)."""
     ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(command, Tell) for command in before):
         new_turn, commands = _begin_request(ended)
@@ -172,10 +166,9 @@ def _clear_calls(state: TurnState) -> TurnState:
 
 
 def _begin_calls(state: TurnState) -> Step:
-    """Begin the calls of an answer.
+    """Begin the calls of an answer; those that need permission wait for it one after the other.
 
-    Those that need permission wait for it one after the other: each is planned once the one before it was started or
-    refused. `Tools` must not plan a write before the writes that were started earlier are done.
+    `Tools` must not plan a write before the writes that were started earlier are done.
     """
     commands: list[Command] = []
     for call in state.calls:
@@ -189,10 +182,7 @@ def _begin_calls(state: TurnState) -> Step:
 
 
 def _ask_next(state: TurnState, commands: list[Command]) -> Step:
-    """Plan the next call that needs permission.
-
-    If none is left, begin the next round once all calls are done.
-    """
+    """Plan the next call that needs permission; if none is left, go on with `_next_round`."""
     state = replace(state, planned=False, guarded=False)
     if state.to_ask:
         return state, [*commands, Plan(next(call for call in state.calls if call.id == state.to_ask[0]))]
@@ -276,10 +266,7 @@ def _cut_answer(state: TurnState, _: Interrupted) -> Step:
 
 
 def _interrupt(state: TurnState, event: Interrupted) -> Step:
-    """Interrupt outside of an answer.
-
-    Calls without a result get one, so that the context stays valid.
-    """
+    """Interrupt outside of an answer; calls without a result get one."""
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         results_by_id = {result.id: result for result in state.results}

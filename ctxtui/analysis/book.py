@@ -26,7 +26,6 @@ from ctxtui.tokens.weights import Weights, half_interval, is_exact
 _THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
-"""Builds the function that counts a block's raw features as a model does."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 """Builds the function that splits a node's block into labelled segments; empty if no rule applies."""
@@ -52,7 +51,6 @@ class Book:
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same objects by model: a faster lookup."""
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -62,7 +60,6 @@ class Book:
         """By thread and epoch: the id of the first call with a report."""
         self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-        """By thread: the number of calls searched by `first_report`."""
 
     @property
     def is_settled(self) -> bool:
@@ -169,7 +166,6 @@ class Book:
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:
-        """Forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
     def forecast(self, call: Call) -> Forecast | None:

@@ -1,7 +1,4 @@
-"""Running totals of tokens for every prefix of a session.
-
-They make a block's position in tokens a lookup.
-"""
+"""Running totals of tokens for every prefix of a session: a block's position is a lookup."""
 
 from __future__ import annotations
 
@@ -42,9 +39,8 @@ class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
     `advance` takes over new counts and weights of the session's `Book`; a worker thread may call it. The other methods
-    are for nodes that are `is_counted`. A header's tokens are counted with the first block after it. When the book has
-    new weights, `advance` builds new totals beside the old ones, and swaps them once they are complete. `version` is
-    that of the weights of the current totals.
+    are for nodes that are `is_counted`. A header's tokens are counted with the first block after it. `version` is that
+    of the book's weights; the totals stay in use until those under new weights are complete.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -56,7 +52,7 @@ class RunningTotals:
         self._total, self._thinking = _empty_totals()
         self._next = (self.version, *_empty_totals())
         self.moved_categories: dict[int, int] = {}
-        """Displayed category by node, for blocks that label rules move mostly to another category than their own."""
+        """Displayed category by node, for blocks that label rules move to another category."""
         self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
         """Absences and key (context, version, number of nodes) of the last `read_along`, and its result."""
         self._gone: tuple[Absences | None, int, _AbsentTotals, _AbsentTotals] = (None, 0, *_no_absences())
@@ -64,7 +60,7 @@ class RunningTotals:
 
     @property
     def done(self) -> int:
-        """Nodes with an id below this are known."""
+        """Number of counted nodes: those with a smaller id."""
         return len(self._thinking)
 
     def is_counted(self, node: int) -> bool:
@@ -72,7 +68,6 @@ class RunningTotals:
 
     @property
     def is_behind(self) -> bool:
-        """Whether `advance` has work to do."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:
@@ -109,11 +104,11 @@ class RunningTotals:
             self.moved_categories[node] = shown_category
 
     def category(self, node: int) -> int:
-        """Index of the category that the block of `node` is shown in, as in `Book.category`."""
+        """As `Book.category`."""
         return self.moved_categories.get(node, self._tree[node].category)
 
     def block_tokens(self, node: int) -> int:
-        """Tokens of one block, with its message's header if it is the first part."""
+        """Tokens of one block, with its message's header if it is the first part; 0 for the root."""
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
     def between(self, first: int, last: int) -> int:
@@ -121,19 +116,18 @@ class RunningTotals:
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:
-        """Whether the model reads the block of `node` in the context `head`."""
         return (
             is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Why the block of `node` is absent from the context `head`, by a report; None if present."""
+        """Why the block of `node` is absent from the context `head`, by a report; None: it is not."""
         return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:
-        """Like `read_tokens`, including the blocks that a report shows to be absent.
+        """Like `read_tokens`, with the blocks that a report shows to be absent.
 
-        Thinking that the provider drops by rule is left out here too, although it was sent.
+        Thinking that the provider always drops is left out here too.
         """
         return self._sent_reader(head)(node)
 
@@ -155,10 +149,7 @@ class RunningTotals:
         )
 
     def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
-        """`read_tokens` of the context `head` at each of its `nodes`.
-
-        The last result is cached for key presses.
-        """
+        """`read_tokens` of the context `head` at each of its `nodes`; the last result is cached."""
         absences, last = self._book.contexts.absences_at(head), self._along
         if last[0] is not absences or last[1] != (head, self.version, len(nodes)):
             last = self._along = (
@@ -218,10 +209,7 @@ def _empty_totals() -> tuple[array[int], array[int]]:
 
 
 def running_totals(book: Book) -> Callable[[str], RunningTotals]:
-    """Return a function from a model to its running totals, created on demand.
-
-    Everything in `book` must be counted: totals are computed once.
-    """
+    """Return a function from a model to its running totals. Everything in `book` must be counted."""
     by_model: dict[str, RunningTotals] = {}
 
     def totals_of(model: str) -> RunningTotals:

@@ -19,10 +19,7 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Earlier results of `static_end` and `memory_end`, by node.
-
-    For `static` it is the node before the turn in which the search began, for `memory` the node where it began.
-    """
+    """Cache of `static_end` and `memory_end` for successive contexts."""
 
     def __init__(self) -> None:
         self.static: dict[int, int] = {}
@@ -35,7 +32,6 @@ class PlacementRequest(NamedTuple):
     - `deepest_cached`: gives the deepest node on its path with a live entry written for at least so many seconds
       (`ROOT`: none).
     - `tokens`: gives the length of a context.
-    - `known_ends`: is added to, and makes searches in successive requests short.
     """
 
     tree: Tree
@@ -50,9 +46,9 @@ Place = Callable[[PlacementRequest], Placement]
 
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
-"""Lifetimes by name; where a provider has no such lifetime, its default one is meant."""
+"""Names of lifetimes; if a provider has no such one, its default is used."""
 PAUSE_SHARE: Final = 0.03
-"""Share of recorded calls that are followed by a pause between the short and the long lifetime."""
+"""Share of recorded calls followed by a pause that only the long lifetime outlasts."""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
@@ -67,15 +63,11 @@ def mark_nothing(request: PlacementRequest) -> Placement:
 
 
 def mark_tail(request: PlacementRequest) -> Placement:
-    """Set one marker on the last markable block, like automatic caching."""
     return _place_markers(request.rules, [(markable_at(request.tree, request.head), _SHORT_LIFE)])
 
 
 def mark_moving_tail(request: PlacementRequest) -> Placement:
-    """Mark the ends of the last two messages.
-
-    With two markers, the lookback still reaches the previous call's entry if the last message has many blocks.
-    """
+    """Mark the ends of the last two messages: a long last one must not hide the previous entry."""
     return _place_markers(
         request.rules,
         [
@@ -101,15 +93,13 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the system prompt's end, the last block, and an anchor after the cached prefix.
+    """Mark the system prompt's end, the last block, and an anchor for an hour.
 
-    The last block is marked for 5 minutes, the anchor for an hour. Only the part from the hit up to the anchor is
-    charged for an hour, but its entry holds the whole prefix.
-
-    The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
-    it) is more than the extra price of writing that block for an hour. If nothing is cached there is no anchor, because
-    everything would be written at the price for an hour, twice that of fresh input.
+    The anchor is after the cached prefix, so that only few tokens are charged for an hour; without such a prefix there
+    is none.
     """
+    # The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
+    # it) is more than the extra price of writing to it for an hour.
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
     hit = request.deepest_cached(0.0)
@@ -129,7 +119,7 @@ def mark_anchored(request: PlacementRequest) -> Placement:
 
 
 def mark_back(messages: int) -> Place:
-    """A strategy with one marker: at the end of the message that is `messages` before the last."""
+    """A strategy with one marker: before the final `messages` messages."""
 
     def place(request: PlacementRequest) -> Placement:
         return _place_markers(request.rules, [(messages_back(request.tree, request.head, messages), _SHORT_LIFE)])
@@ -150,7 +140,6 @@ STRATEGIES: Final = (
     ),
 )
 RECOMMENDED: Final = next(strategy for strategy in STRATEGIES if strategy.name == "anchored")
-"""Marked with * and explained by ``ctxtui cache --markers``."""
 PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
 """Strategies that need a system prompt or tools in the context."""
 
@@ -163,7 +152,7 @@ def markable_at(tree: Tree, node: int) -> int:
 
 
 def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block before the messages (`ROOT`: none); `known_ends` as in `PlacementRequest`."""
+    """Last block before the messages (`ROOT`: none)."""
     ends = known_ends.static if known_ends is not None else {}
     first = 0
     while head != ROOT and head not in ends and tree[head].place.section == "messages":
@@ -205,7 +194,6 @@ def first_after(tree: Tree, head: int, node: int) -> int:
 
 
 def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
-    """Build the markers at `nodes` without `ROOT`; of several at one node the last is used."""
     placement: dict[int, float] = {}
     for node, life in nodes:
         if node != ROOT:

@@ -116,7 +116,6 @@ def _choices(
 def _writes(
     call: TimedPrompt, hit: PrefixEnd | None, places: Sequence[PrefixEnd]
 ) -> Iterator[tuple[tuple[CacheMarker, ...], float]]:
-    """Yield every choice of writes for a call that reads up to `hit`, with the call's cost."""
     prompt, rates = call.prompt, call.rates
     read = prompt.tokens(hit.node) if hit else 0
     lives = sorted(rates.writes, reverse=True)
@@ -174,7 +173,6 @@ def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
 def simulate_cost(
     calls: Sequence[TimedPrompt], markers: Sequence[Sequence[CacheMarker]]
 ) -> tuple[float, list[CacheOutcome]]:
-    """Simulate `calls` with `markers`; returns the total cost and the outcomes."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, markers, strict=True):
         outcome = simulator.send(call.prompt._replace(markers=tuple(own)), call.at)
@@ -246,11 +244,9 @@ class CallsAhead:
         self._sharing: dict[bytes, int] = {}
         """By prefix key: the calls that have it (a bit mask)."""
         self._numbers: dict[bytes, int] = {}
-        """By prefix key: the number of its position."""
         self._writable: dict[tuple[int, int], list[PrefixEnd]] = {}
         self._written: dict[tuple[int, int], list[tuple[tuple[CacheMarker, ...], float]]] = {}
         self._positions: list[dict[bytes, PrefixEnd]] = []
-        """For each call, its positions by prefix key."""
         for n, call in enumerate(calls):
             self._positions.append({})
             for position in call.prompt.last.back():

@@ -25,7 +25,6 @@ _RESULT: Final = INDEX["tool_result"]
 _PERSON_ROLES: Final = frozenset({"user", "human"})
 _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
-"""Types of the tools of `is_uncached_tool`, without their dates."""
 _NOTED: Final = frozenset({"tool", "document"})
 """Kinds of blocks with content that `ContentFacts` notes."""
 
@@ -121,7 +120,6 @@ def _add_node(facts: ContentFacts, node: Node) -> ContentFacts:
 UNREAD: Final = frozenset({"id", "status", "content"})
 """Members of a header that do not reach the prompt (assumed); `content` only says how it was spelled."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
-"""Kinds of blocks that need no special case."""
 _SPELLINGS: Final = (STRING, LIST, OBJECT)
 """Values of a header's members that only say how their blocks were spelled."""
 _NAMES: Final = ("role", "name", "tool_call_id")

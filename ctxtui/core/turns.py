@@ -16,12 +16,8 @@ _THINKING: Final = INDEX["thinking"]
 class Turns:
     """The turns of one thread, numbered from 1 in the order in which its calls bring them.
 
-    `Node.turn` counts the turns of its own context, which starts over when a compaction replaces the history with a
-    summary. Here a turn keeps its number as long as its first block is in the next context, also at another position.
-    Later user messages get the next numbers.
-
-    `count` is the number of turns so far. Edits begin and end no turn: an edited context has the turns of the agent's
-    own.
+    Unlike in `Node.turn`, a turn keeps its number as long as its first block is in the next context, also after a
+    compaction. An edited context has the turns of the agent's own. `count` is the number of turns so far.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -35,14 +31,10 @@ class Turns:
         self.count = 0
 
     def forget_after(self, calls: int) -> None:
-        """Forget the calls after the first `calls`, because they were replaced.
-
-        Their turns keep their numbers, so `count` does not shrink.
-        """
+        """Forget the calls after the first `calls`, which were replaced; `count` does not shrink."""
         del self._calls[calls:]
 
     def extend(self, calls: Sequence[Call]) -> None:
-        """Add the calls that are new; `calls` are all calls of the thread."""
         for call in calls[len(self._calls) :]:
             start = self._number_context(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:
@@ -60,13 +52,12 @@ class Turns:
     def number_of(self, node: int) -> int:
         """The turn number of the block of `node`, 0 if no turn has begun in its context.
 
-        A turn that no call has brought yet has the number that it gets if the next call brings it without edits.
+        For a turn that is in no call yet, the number that it would get in the next one.
         """
         new, known = self._new_turns(self._tree[node].turn_start)
         return self._match_numbers(new, known)[-1] if new else self._numbers.get(known, 0)
 
     def _number_context(self, head: int) -> int:
-        """Number the new turns of the context `head`; returns the node that begins its last turn."""
         last = self._tree[head].turn_start
         new, known = self._new_turns(last)
         numbers = self._match_numbers(new, known)
@@ -82,9 +73,9 @@ class Turns:
         return last
 
     def _new_turns(self, last: int) -> tuple[list[int], int]:
-        """The turns without a number up to the one at `last`, and the numbered turn before them.
+        """The turns without a number up to `last`, and the numbered turn before them (`ROOT`: none).
 
-        A turn is its first node. Without a turn before them it is `ROOT`.
+        A turn is given by its first node.
         """
         new: list[int] = []
         start = last
@@ -95,10 +86,8 @@ class Turns:
         return new, start
 
     def _match_numbers(self, new: Sequence[int], known: int) -> list[int]:
-        """The numbers of the turns that begin with `new`, which follow the numbered one `known`.
-
-        Turns of the previous context after the last shared one may be there at another position.
-        """
+        """The numbers of the turns that begin with `new`, which follow the numbered one `known`."""
+        # Turns of the previous context after the last shared one may be there at another position.
         tree, count, numbers = self._tree, self.count, list[int]()
         rest = self._before[len(self._turns_until(known)) :] if new else []
         for start in new:
@@ -114,7 +103,7 @@ class Turns:
     def _number_edited(self, head: int) -> None:
         """Number the new turns of the context `head`, an edited version of the one numbered last.
 
-        A user message keeps the number of the one that it replaces; inserted blocks belong to the turn before.
+        A user message has the number of the one that it replaces; inserted blocks belong to the turn before.
         """
         tree, numbers = self._tree, self._numbers
         new, known = self._new_turns(tree[head].turn_start)
@@ -135,10 +124,7 @@ class Turns:
                 del rest[: same + 1]
 
     def _turns_until(self, start: int) -> list[int]:
-        """The turns of the previous context up to the one that begins with `start`.
-
-        Empty if that is missing.
-        """
+        """The turns of the previous context up to `start`; empty if it lacks that."""
         before = self._before
         if before and before[-1] == start:
             return before
@@ -154,7 +140,6 @@ class Turns:
 
 
 def turns_of(tree: Tree, calls: Sequence[Call]) -> Turns:
-    """Number the turns of the `calls` of a thread."""
     turns = Turns(tree)
     turns.extend(calls)
     return turns
@@ -163,7 +148,7 @@ def turns_of(tree: Tree, calls: Sequence[Call]) -> Turns:
 def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:
     """Whether the provider reads the block of `node` as part of the context `head`.
 
-    Models that strip thinking drop that of earlier turns (facts §2).
+    With `strips_thinking`, it drops thinking of earlier turns (facts §2).
     """
     here = tree[node]
     return not (strips_thinking and here.category == _THINKING and here.turn < tree[head].turn)

@@ -1,7 +1,4 @@
-"""Makes the edits that a key stages for the selected blocks.
-
-The inspector and ``ctxtui edits stage`` call it with positions; nothing is staged here.
-"""
+"""Makes the edits that a key or ``ctxtui edits stage`` stages for blocks. Nothing is staged here."""
 
 from __future__ import annotations
 
@@ -34,14 +31,14 @@ from ctxtui.wire.grammar import RESPONSES
 
 HEAD_CHARS, TAIL_CHARS = 800, 400
 MAX_LINE_CHARS: Final = 120
-"""Characters of the line that describes externalized content."""
+"""Maximum characters of the line that describes externalized content."""
 
 Keep = Callable[[str, bytes], None]
-"""Stores an artifact (the text that is externalized) under a name."""
+"""Stores externalized text under a name."""
 
 
 def blocks_between(context: Context, first: int, last: int) -> list[int]:
-    """The blocks between two positions in either order, both included, without headers."""
+    """The blocks between two positions, both included, in either order; without headers."""
     return [
         position
         for position in range(min(first, last), max(first, last) + 1)
@@ -52,8 +49,7 @@ def blocks_between(context: Context, first: int, last: int) -> list[int]:
 def widen_selection(context: Context, position: int, chosen: frozenset[int]) -> tuple[list[int], str]:
     """The next wider selection around `position` after `chosen`, and its name.
 
-    In order: the block, its message, its turn, the results of its tool, its category; then the block alone again. Equal
-    selections count once.
+    In order: the block, its message, its turn, the results of its tool, its category; then the block alone again.
     """
     circles: dict[frozenset[int], str] = {frozenset([position]): "this block"}
     for name, wider in _wider_selections(context, position):
@@ -88,10 +84,7 @@ def _tool_name(context: Context, position: int) -> str:
 
 
 def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positions: Sequence[int]) -> list[Edit]:
-    """The user's edits of `kind` that already cover all of `positions`.
-
-    The key then reverts them instead of making new ones.
-    """
+    """The user's edits of `kind` that cover all of `positions`; [] if some are not covered."""
     edit_at: dict[int, Edit] = {}
     wanted_positions = set(positions)
     targets = [context.target(position) for position in wanted_positions]
@@ -110,7 +103,7 @@ def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positi
 
 
 def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> list[Edit]:
-    """Make one action of `kind` on the blocks at `positions` (in order).
+    """Make edits of `kind` for the blocks at `positions`. Those that it cannot change are left out.
 
     `keep` stores externalized content. Raises `ValueError` for a kind that needs more than the blocks.
     """
@@ -130,7 +123,7 @@ def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep
 
 
 def runs(context: Context, positions: Sequence[int]) -> list[list[int]]:
-    """Split `positions` at every block between them that is not selected; headers do not count."""
+    """Split `positions` at blocks between them that are not in it; headers do not count."""
     result: list[list[int]] = [[positions[0]]] if positions else []
     for previous, position in pairwise(positions):
         gap = any(context.items[p].block.kind != HEADER for p in range(previous + 1, position))
@@ -145,7 +138,7 @@ class SummaryTerms(NamedTuple):
 
     - `count`: gives the tokens of a block.
     - `length`: the limit in tokens; 0: by the size of the summarized blocks.
-    - `keep`: gives the texts, from the blocks at some positions, that the summary should include.
+    - `keep`: gives texts of the blocks at some positions that the summary should include.
     """
 
     count: Callable[[Block], int] = lambda block: len(block.body) // 4
@@ -154,7 +147,7 @@ class SummaryTerms(NamedTuple):
 
 
 def summarize_run(context: Context, run: Sequence[int], terms: SummaryTerms) -> Edit | None:
-    """Summarize a run of blocks; None if no text that says something is shorter than they are."""
+    """Summarize a run of blocks; None if no useful text is shorter than they are."""
     turns = [context.tree[context.nodes[position]].turn for position in run]
     stretch = range(run[0], run[-1] + 1)
     size = sum(
@@ -191,10 +184,9 @@ def _last_edit_at(context: Context, in_force: Sequence[Edit], position: int, *ki
 
 
 def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) -> list[Edit]:
-    """Edits for the next states of the breakpoint at `position`.
+    """Edits for the next states of the breakpoint at `position`. The first that is possible counts.
 
-    The caller uses the first that is possible. The states are the provider's lifetimes, the shortest first, then no
-    breakpoint.
+    The states are the provider's lifetimes, the shortest first, then no breakpoint.
     """
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     if (edit := _last_edit_at(context, in_force, position, BREAKPOINT)) is not None:
@@ -205,9 +197,9 @@ def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) 
 
 
 def text_at(context: Context, in_force: Sequence[Edit], position: int) -> str | None:
-    """Return the text of the last summary or replacement at `position`, else as recorded.
+    """The text of the last summary or replacement at `position`, else of the block.
 
-    None if nothing there is editable.
+    None if it has no editable text.
     """
     edit = _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)
     if edit is not None and "value" not in edit.params:
@@ -217,7 +209,6 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> str | 
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
-    """Make the edit that replaces the summary at `position`, else the block, by `text`."""
     if (edit := _last_edit_at(context, in_force, position, SUMMARIZE)) is not None:
         return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
     return make(REPLACE, [context.target(position)], {"text": text})
@@ -231,7 +222,7 @@ def reword_insertion(edit: Edit, text: str) -> Edit | None:
 
 
 def edits_of_insertion(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
-    """The edits to revert to remove the insertion of `edit`: it, and its earlier wordings."""
+    """The edits to revert to remove the insertion of `edit`: it, and earlier wordings."""
     return [
         active
         for active in in_force
@@ -244,10 +235,7 @@ def make_note(context: Context, position: int, text: str) -> Edit:
 
 
 def keep_literal(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
-    """Add `literal` to the newest summary that lacks it and replaces a block with it.
-
-    None if there is none.
-    """
+    """Add `literal` to the newest summary that lacks it and replaces a block with it, if any."""
     for edit in reversed(in_force):
         if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):
             continue

@@ -58,7 +58,6 @@ _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
 """Characters that may follow a whole secret."""
 _SEPARATOR: Final = re.compile(r"[\W_]+")
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
-"""A word long enough to be base64 of a secret."""
 _LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
@@ -87,7 +86,6 @@ _BARE_RANDOM: Final = re.compile(
 )
 """A separate long word with a digit that is no part of a URL, path or expression."""
 MIN_KEY_CHARS: Final = 16
-"""Minimum characters of a word that may be a key."""
 _MIN_SECRET_CHARS: Final = 6
 """Minimum characters of a member's value to be taken for a secret."""
 _MIN_LONG_SECRET_CHARS: Final = 16
@@ -129,8 +127,6 @@ class _Match(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that spans two or three texts."""
-
     text: str
     name: str
     secret: str
@@ -155,8 +151,8 @@ class Pieces(NamedTuple):
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts the masks.
 
-    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass the blocks to `follow`
-    first, in order, so that secrets across adjacent texts are found.
+    Use one masker for a whole copy: equal secrets get equal masks. Pass the blocks to `follow` first, in order, to find
+    secrets across adjacent texts.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
@@ -175,9 +171,7 @@ class Masker:
         self._members = [row for row in rules.members if LEVELS.index(row.level) <= depth]
         self._structure, self._id_starts = rules.structure, rules.id_starts
         self._known: dict[str, dict[str, int]] = {}
-        """The number in the mask of each secret, by kind."""
         self._aliases: dict[str, str] = {}
-        """The replacements of ids and names at level `text`."""
         self._ids: set[str] = set()
         """Ids in the blocks so far: they look random, but are no secrets."""
         self.pieces = Pieces({}, {}, {}, {})
@@ -241,7 +235,6 @@ class Masker:
         return kind if kind == "figures" else _CONTENT if members is None else members.get(key, _CONTENT)
 
     def _learn_spanning(self, texts: tuple[str, ...]) -> None:
-        """Learn the secrets that cross a border of these adjacent texts."""
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
         wide = any("PRIVATE" in text or "Private-Lines" in text or _has_long_end(text) for text in texts)
@@ -279,7 +272,6 @@ class Masker:
                     self._learn_piece(find, joined[first:last], text_part, begins=first == start, is_whole=is_whole)
 
     def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, is_whole: bool) -> None:
-        """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
         if len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text)):
             for shown in (text.strip(), _one_line(text)):
@@ -304,7 +296,6 @@ class Masker:
         return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
-        """Mask a block; returns the same block if nothing changes."""
         value = _flatten(block_.value())
         masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
@@ -392,7 +383,6 @@ class Masker:
         return self.mask_text(text)
 
     def _mask_json(self, text: str, mask_text: Callable[[str], str]) -> str:
-        """Mask the JSON in `text`; if it is no JSON, return `mask_text` of it."""
         inner = _parse_json(text)
         if inner is None:
             return mask_text(text)
@@ -570,7 +560,6 @@ class Masker:
         return any(find.rank == rank for rank, _ in self._keys)
 
     def _matches_alone(self, find: _Match, text: str) -> bool:
-        """Whether the rule of `find` matches in `text` too."""
         return any(match.rank == find.rank for match in self._match_rules(text, secret=True))
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
@@ -583,7 +572,6 @@ class Masker:
         return next(self._match_rules(text), None) is not None
 
     def _match_random(self, text: str) -> Iterator[_Match]:
-        """Long separate texts that look random and are no ids."""
         if len(text) < 24:
             return
         for match in _BARE_RANDOM.finditer(text):
@@ -768,5 +756,4 @@ def describe_report(report: dict[str, int]) -> list[str]:
 
 
 def summarize_report(report: dict[str, int]) -> str:
-    """The same on one line."""
     return ", ".join(describe_report(report)) or "nothing was found to mask"

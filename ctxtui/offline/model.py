@@ -6,6 +6,7 @@ An *intent* is one thing that the user's text asks for, such as reading a file.
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections import Counter
@@ -23,7 +24,7 @@ from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.wire.definitions import Definition
 
 SELF: Final = "This is ctxtui's offline provider; no model is running"
-SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
+SKILLS: Final = "read, find, list, run, remember, write, `call TOOL name=value`, and `say N words`"
 
 
 class AnswerOptions(Struct, frozen=True):
@@ -47,11 +48,12 @@ class AnswerOptions(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One thing to do.
 
-    - `verb`: read, find (in texts), files (by name), list, run, remember, write, call (a tool), say; `word` is the
-      user's.
-    - `subject`, `place`: what to read or find, and in which folder or file; of a call, the tool and its arguments.
+    - `verb`: read, find (in texts), files (find by name), list, run, remember, write, call (a tool), say; `word` is
+      the user's.
+    - `subject`, `place`: what to read, find or write, and in which folder or file; of a call, the tool and its
+      arguments as written.
     - `step`: intents of one step (from 0) can be done at once.
-    - `has_reference`: an argument is the subject or the result of an earlier step.
+    - `has_reference`: the subject or the place is a pronoun, for a path of an earlier step.
     """
 
     verb: str
@@ -74,14 +76,14 @@ _VERB_WORDS: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in words.split()}
 _MAX_SENTENCE_CHARS: Final = 1000
-"""Without quotations; the rest of a longer sentence is not parsed."""
+"""A quotation counts as three or more; the rest of a longer sentence is not parsed."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 """Separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
 """Separate intents of one step."""
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(_VERBS, key=len, reverse=True))})\b", re.I)
 _QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
-"""A quotation: its content is taken as it is."""
+"""A quotation: its content is not parsed."""
 _WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
 _PLACEHOLDER: Final = re.compile("\x00(\\d+)\x00")
 """Replaces a quotation while the sentence is parsed."""
@@ -94,13 +96,13 @@ _LEAD: Final = re.compile(
 _WHERE: Final = re.compile(r"^(.*?)\s+(?:in|under|within|inside|to|into|with|from)\s+(.+)$", re.I | re.S)
 """A subject, and the place to look in."""
 _PRONOUN: Final = re.compile(
-    r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
+    r"^(?:it|them|that|this|those|these|what you find|the (?:first|(?:first )?(?:result|hit|file)))$", re.I
 )
 _MANNER: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
 """A file's name in running text."""
-_FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
-"""The beginning of a subject that names files, such as ``python files``."""
+_FILES: Final = re.compile(r"(?:(?:the|an?|any|all|every|each)\s+)*files?(?=\s|$)(?!\s+containing\b)", re.I)
+"""The beginning of a subject that names files, such as ``all files named``."""
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 """A subject that names files rather than text."""
 _PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
@@ -108,7 +110,7 @@ _PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 _INTRODUCTIONS: Final = {
     "remember": r"^that\s+",
     "run": r"^(?:the )?(?:command|tests?:)\s+",
-    "say": r"^(?:the )?(?:command|tests?:)\s+",
+    "say": r"^that\s+",
 }
 """Words between the verb and the subject, by verb."""
 
@@ -119,18 +121,18 @@ def parse_intents(text: str) -> list[Intent]:
     If there are none, text with a question mark that names files means reading them.
     """
     text = strip_quotes(text)
-    quotations: list[str] = []
+    quotations: list[re.Match[str]] = []
 
     def stash(match: re.Match[str]) -> str:
-        quotations.append(next(group for group in match.groups() if group is not None))
+        quotations.append(match)
         return f"\x00{len(quotations) - 1}\x00"
 
-    def restore(text: str) -> str:
+    def restore(text: str, verb: str) -> str:
+        contents = [quotations[int(n)][quotations[int(n)].lastindex or 0] for n in _PLACEHOLDER.findall(text)]
+        if verb in ("remember", "call", "say") and not _PLACEHOLDER.fullmatch(text):
+            return _PLACEHOLDER.sub(lambda match: quotations[int(match[1])][0], text)
         # A single quoted part is the whole subject.
-        numbers = _PLACEHOLDER.findall(text)
-        if len(numbers) == 1:
-            return quotations[int(numbers[0])]
-        return _PLACEHOLDER.sub(lambda match: quotations[int(match[1])], text)
+        return contents[0] if len(contents) == 1 else _PLACEHOLDER.sub(lambda _: contents.pop(0), text)
 
     intents: list[Intent] = []
     step = 0
@@ -138,7 +140,8 @@ def parse_intents(text: str) -> list[Intent]:
         sentence_intents = list(_parse_sentence(_MANNER.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
         for intent in sentence_intents:
             step += intent.has_reference and any(earlier.step == step for earlier in intents)
-            intents.append(replace(intent, step=step, subject=restore(intent.subject), place=restore(intent.place)))
+            subject, place = (restore(part, intent.verb) for part in (intent.subject, intent.place))
+            intents.append(replace(intent, step=step, subject=subject, place=place))
         step += bool(sentence_intents)
     files = dict.fromkeys(_FILE.findall(text[:_MAX_SENTENCE_CHARS])) if "?" in text else ()
     return intents or [Intent("read", "read", path) for path in files]
@@ -175,15 +178,17 @@ def _parse_intent(verb: str, word: str, arguments: str) -> Intent:
         return Intent(verb, word, re.sub(_INTRODUCTIONS[verb], "", arguments))
     if verb == "call":
         name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", arguments).partition(" ")
-        return Intent(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
+        return Intent(verb, word, name, re.sub(r"^\s*(?:tool\s+)?(?:(?:with|for|on)\s+)?", "", more))
     parted = _WHERE.match(arguments) if verb in ("find", "write", "list") else None
     subject, place = (parted[1], parted[2]) if parted else (arguments, "")
     by_name = bool(_FILES.match(subject))
-    subject, place = (_LEAD.sub("", text.strip() + " ").strip() for text in (subject, place))
+    subject, place = (
+        text if _PRONOUN.match(text) else _LEAD.sub("", text + " ").strip() for text in (subject.strip(), place.strip())
+    )
     if verb == "list":
         subject, place = place or subject, ""
     elif verb == "find" and (by_name or _GLOB.search(subject)):
-        verb = "files"
+        verb, subject = "files", subject or "*"
     return Intent(verb, word, subject, place, has_reference=bool(_PRONOUN.match(subject) or _PRONOUN.match(place)))
 
 
@@ -209,7 +214,7 @@ _MEMORY: Final = "/memories/notes.md"
 """The file for what is to be remembered, if the tool requires one."""
 _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
-_PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+_PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`]*)`|(\S+?)(?=,?\s|,?$))")
 """An explicit argument: ``name=value``."""
 # The name or the description of a tool that takes the answer itself.
 _FINAL_TOOL_NAME: Final = re.compile(
@@ -354,8 +359,8 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 def _explicit_arguments(text: str, tool: Definition) -> Json:
     """The arguments that the user wrote, as JSON, ``name=value`` pairs or one value.
 
-    One value is for the first argument. Other required arguments get minimal values. A tool that takes free text gets
-    the text, or the only text of an object.
+    One value is for the first required argument, else for the first one. Other required arguments get minimal values.
+    A tool that takes free text gets `text`, or the only member of a JSON object if that is a text.
     """
     try:
         arguments: Any = json.loads(text)
@@ -379,7 +384,7 @@ def _convert_value(value: Json, schema: Mapping[str, Json]) -> Json:
         return value
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return make_instance(schema, "")
 
 
@@ -395,6 +400,8 @@ _PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
 _MAX_DEPTH: Final = 32
 _MAX_ITEMS: Final = 100
 _MAX_STRING_CHARS: Final = 10_000
+_MIN_STEP: Final = 1e-9
+"""A smaller ``multipleOf`` is ignored."""
 _MAX_INSTANCE_SIZE: Final = 100_000
 """Characters and values in all: nested schemas multiply."""
 
@@ -441,7 +448,7 @@ class _InstanceMaker:
             count = _clamp_length(schema_members.get("minItems"), _MAX_ITEMS)
             return first + [self.make(schema_members.get("items", {}), depth + 1) for _ in range(count - len(first))]
         if kind in ("integer", "number"):
-            return _nearest_number(schema_members)
+            return _nearest_number(schema_members, is_integer=kind == "integer")
         return _PLAIN[kind] if kind in _PLAIN else self._spend(_make_string(schema_members, self._text))
 
     def _spend(self, value: Json) -> Json:
@@ -475,23 +482,32 @@ def _clamp_length(value: Json, most: int) -> int:
     return min(value, most) if isinstance(value, int) and value > 0 else 0
 
 
-def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 for `schema`.
+def _nearest_number(schema: Mapping[str, Json], *, is_integer: bool) -> Json:
+    """The integer nearest to 0 within the bounds of `schema`, or the multiple of ``multipleOf``.
 
-    ``exclusiveMaximum`` and numbers beyond a float's integers are ignored.
+    If there is none, a number between the bounds unless `is_integer`. Bounds beyond a float's integers are ignored, and
+    in an integer's schema a fractional ``multipleOf``.
     """
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
-        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 2**53:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 2**53:
             return None
         return value
 
-    least, over, most, step = map(bound, ("minimum", "exclusiveMinimum", "maximum", "multipleOf"))
-    value: float = 0 if most is None else min(0, most)
-    value = value if least is None else max(value, least)
-    value = over + 1 if over is not None and over >= value else value
-    return value if not step or step < 0 else -(-value // step) * step
+    least, over, most, under, step = map(
+        bound, ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+    )
+    unit = step if step and step >= _MIN_STEP and not (is_integer and step % 1) else 1
+    lower = [math.ceil(least / unit)] if least is not None else []
+    lower += [math.floor(over / unit) + 1] if over is not None else []
+    upper = [math.floor(most / unit)] if most is not None else []
+    upper += [math.ceil(under / unit) - 1] if under is not None else []
+    count = min([max([0, *lower]), *upper])
+    if lower and upper and count < max(lower) and not is_integer and not step:
+        return (max(n for n in (least, over) if n is not None) + min(n for n in (most, under) if n is not None)) / 2
+    value = count * unit
+    return value if value % 1 else int(value)
 
 
 def _make_string(schema: Mapping[str, Json], text: str) -> str:
@@ -595,7 +611,10 @@ def _last_tool(task: Task, options: AnswerOptions, tools: Sequence[Definition]) 
 
 
 def _resolve(intent: Intent, task: Task) -> Intent:
-    """Resolve "it": the first returned path; as a place to look in, the last requested one."""
+    """Replace pronouns by paths of the results and calls so far, if there are any.
+
+    A subject is the first returned path; a place is the last requested one, else the last returned one.
+    """
     if not intent.has_reference:
         return intent
     returned_paths, requested_paths = (

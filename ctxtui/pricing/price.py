@@ -1,7 +1,4 @@
-"""List price of a call in USD at the call's own time.
-
-What a subscription pays is not known. An unknown price is None, never zero.
-"""
+"""List price of a call in USD at the call's own time; what a subscription pays is not known."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.json_values import as_count
+from ctxtui.core.json_values import as_count, as_dict
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.table import EMPTY, PriceTable
@@ -34,8 +31,8 @@ class Cost(Struct, frozen=True, gc=False):
     """Price of a call in USD, in total and by part.
 
     - `version`: names the price table.
-    - `other`: web searches, and further passes of the provider (compaction).
-    - `lacks`: fields of the report whose price is unknown; their cost is not included.
+    - `other`: web searches, and further passes of the model (compaction).
+    - `lacks`: what has no known price; its cost is not included.
     """
 
     usd: float
@@ -56,10 +53,7 @@ def price(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Cost | None:
-    """Price `usage` of `model`; None if no price is known.
-
-    The other arguments are those of `find_rates`.
-    """
+    """Price `usage` of `model`; None if no price is known. Other arguments as for `find_rates`."""
     by = find_rates(model, provider, at, usage.input, table, terms)
     return None if by is None else _cost(usage, by)
 
@@ -74,7 +68,8 @@ def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` at its own time and on its recorded terms.
 
-    None without a report or without a price for the model. A lower bound for an answer that is partly reported.
+    None without a report or a price for the model. A lower bound if the call is partly reported. 0 for a request that
+    only counts tokens.
     """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
@@ -103,11 +98,11 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD.
+    """Upper bound of the cost of `call` in USD. None if there is none, or a part has no known price.
 
-    None if nothing bounds it, or a part of the price is unknown. `cost` is the price of what is reported
-    (`price_call`). An answer whose end is not reported counts as the request's answer limit, else as the model's; an
-    input that is not reported as `input_limit` (None: not recorded) within the model's window, at its dearest rate.
+    `cost` is that of what is reported (`price_call`). An answer whose end is not reported counts as the request's
+    answer limit, else as the model's; an input that is not reported as `input_limit` (None: unknown), at most the
+    window, at the highest rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -128,23 +123,20 @@ def max_usd(
 
 
 def count_charged_tokens(call: Call) -> int:
-    """Count the tokens in and out that `call` is charged for, in all passes of its model."""
+    """Tokens of input and output that `call` is charged for, in all passes of its model."""
     further = further_usage(call)
     return (call.usage.input if call.usage else 0) + call.output + further.input + further.output
 
 
 def recorded_usd(call: Call) -> float | None:
-    """Cost that the recording itself states.
-
-    None for zero, which means that the client knew no price.
-    """
+    """Cost in USD that the recording states; None also for zero: the client knew no price."""
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """USD that `call` counts as: its list price, else the recorded cost.
+    """USD that `call` counts as: its list price, else the recorded cost. None if unknown.
 
-    0 if nothing is charged for it alone (refused, or part of a recorded sum); None if unknown.
+    0 if it has no report and nothing is charged for it alone (refused, or part of a recorded sum).
     """
     if not call.is_reported:
         return None if call.is_partial else 0.0
@@ -152,7 +144,7 @@ def known_usd(call: Call, cost: Cost | None) -> float | None:
 
 
 def keep_priced_fields(call: Call) -> Call:
-    """Reduce `call` to the fields that its price depends on, to send it to another process."""
+    """Copy `call` with only the fields that its price depends on."""
     extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_FIELDS if key in call.extra}
     return Call(
         call.id,
@@ -172,11 +164,18 @@ def keep_priced_fields(call: Call) -> Call:
     )
 
 
-def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """Price `call` as if nothing had been read from the cache or written to it.
+def with_usage(call: Call, usage: Usage) -> Call:
+    """A copy of `call` with another usage, to price that on its terms.
 
-    None as for `price_call`.
+    It counts as complete, and has no bill of Cohere's.
     """
+    report = {name: value for name, value in as_dict(call.extra.get("usage")).items() if name != "billed_units"}
+    extra = {**call.extra, "usage": report}
+    return replace(call, usage=replace(usage, output_final=True), stop_reason="", extra=extra)
+
+
+def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
+    """Price `call` as if all input were fresh; None as for `price_call`."""
     if call.usage is None:
         return None
     used = call.usage
@@ -190,10 +189,8 @@ def rates_for_call(call: Call, table: PriceTable = EMPTY) -> Rates | None:
 
 
 def further_usage(call: Call) -> Usage:
-    """Usage of the call's model in passes other than the one that answered.
-
-    Top-level totals leave compaction out (facts §1). Passes of other models are calls of their own.
-    """
+    """Usage of the call's model outside of the report's totals: compaction (facts §1)."""
+    # Passes of other models are calls of their own.
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
@@ -202,12 +199,8 @@ def further_usage(call: Call) -> Usage:
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """The units that Cohere bills, if `extra` has them, else `usage`.
-
-    Text added by Cohere is free.
-    """
-    report = extra.get("usage")
-    units = report.get("billed_units") if isinstance(report, dict) else None
+    """The units that Cohere bills, if `extra` has them, else `usage`. Text that it adds is free."""
+    units = as_dict(extra.get("usage")).get("billed_units")
     if not isinstance(units, dict):
         return usage
     input_, output = units.get("input_tokens"), units.get("output_tokens")

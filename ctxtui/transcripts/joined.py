@@ -36,7 +36,6 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
-"""Kind of `Happened` for a request without an answer."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCK_TOLERANCE_SECONDS: Final = 1.0
 """Both records have the times of one machine's clock."""
@@ -79,7 +78,6 @@ def merge_exchange(own: Call, sent: Call) -> Call:
 
 
 def is_answered(call: Call) -> bool:
-    """Whether any part of the answer to `call` is recorded."""
     return call.response_head not in (call.raw_head, call.sent_head)
 
 
@@ -137,7 +135,6 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair exchanges that have no report and no error by their answers, in order."""
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
     next_index = 0
@@ -347,7 +344,6 @@ class SessionJoin:
         return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _append_answer(self, head: int, own: Call) -> int:
-        """Append the transcript's answer to a request that ends at `head`, as clients resend it."""
         items = [item for item in self.own.tree.items(own.response_head, own.raw_head) if item.block.kind != HEADER]
         if not items:
             return head
@@ -417,7 +413,6 @@ class _ContextMapper:
         self._marks: dict[str, str] = {}
         """Digest of a block -> its mark in the transcript."""
         self._seen = 0
-        """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
         """Map the end of an answer in the transcript to its end on the wire.
@@ -464,7 +459,6 @@ class _ContextMapper:
         return mapped
 
     def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
-        """Adapt the cache breakpoints of a transcript's `skeleton` to the mapped context of `head`."""
         new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
@@ -521,7 +515,7 @@ def _describe_doubt(calls: int, source: str) -> str:
 def events_between(old: Session, new: Session) -> list[Event] | None:
     """List the events that turn `old` into `new`, which shares its tree.
 
-    None if a thread of `new` does not begin with its calls in `old`, so that the session must be shown again.
+    None if a thread of `new` does not begin with its calls in `old`: then the session must be shown again.
     """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,19 @@ from ctxtui.wire.definitions import Definition
             [("run", "ls", "", 0), ("find", "x", "", 1)],
         ),
         ('"find \\"a b\\" in src"', [("find", "a b", "src", 0)]),
+        ('call f a="New York", b=2', [("call", "f", 'a="New York", b=2', 0)]),
+        ('call f {"a": "x. y"}', [("call", "f", '{"a": "x. y"}', 0)]),
+        ("call `f` online=1", [("call", "f", "online=1", 0)]),
+        ('call f "New York"', [("call", "f", "New York", 0)]),
+        ("remember that `a` is 1", [("remember", "`a` is 1", "", 0)]),
+        ("say the command ls", [("say", "the command ls", "", 0)]),
+        ("find port then read the first file", [("find", "port", "", 0), ("read", "the first file", "", 1)]),
+        ("find port and read that", [("find", "port", "", 0), ("read", "that", "", 1)]),
+        ("read the file a.txt and the first.txt", [("read", "a.txt", "", 0), ("read", "first.txt", "", 0)]),
+        ("find all files in src", [("files", "*", "src", 0)]),
+        ("find files containing port", [("find", "port", "", 0)]),
+        ("find python files", [("find", "python files", "", 0)]),
+        ("find file_name in src", [("find", "file_name", "src", 0)]),
         ("good morning", []),
         ("", []),
     ],
@@ -88,6 +102,8 @@ TOOLS = [
         (Intent("call", "use", "get_weather", "city=Paris, days=3"), ("get_weather", {"city": "Paris", "days": 3})),
         (Intent("call", "use", "get_weather", '{"city": "Rome"}'), ("get_weather", {"city": "Rome", "days": 0})),
         (Intent("call", "use", "get_weather", "Oslo"), ("get_weather", {"city": "Oslo", "days": 0})),
+        (Intent("call", "use", "get_weather", "city=`New York`"), ("get_weather", {"city": "New York", "days": 0})),
+        (Intent("call", "use", "get_weather", f"days='{'[' * 100_000}'"), ("get_weather", {"days": 0, "city": ANY})),
         (Intent("call", "use", "nothing", ""), None),
         (Intent("say", "say", "hello"), None),
     ],
@@ -348,6 +364,37 @@ def fits(value: Any, schema: Any) -> bool:
     )
 
 
+BOUNDS = st.one_of(st.none(), st.integers(-6, 6), st.integers(-6, 6).map(lambda n: n / 2))
+
+
+@given(BOUNDS, BOUNDS, BOUNDS, BOUNDS, st.sampled_from([None, 0.5, 2, 3]), st.booleans())
+def test_numbers_fit_their_bounds(
+    least: float | None, over: float | None, most: float | None, under: float | None, step: float | None, whole: bool
+) -> None:
+    def fit(value: float) -> bool:
+        return (
+            (least is None or value >= least)
+            and (over is None or value > over)
+            and (most is None or value <= most)
+            and (under is None or value < under)
+            and (not step or value % step == 0)
+            and (not whole or value % 1 == 0)
+        )
+
+    bounds = {
+        "minimum": least,
+        "exclusiveMinimum": over,
+        "maximum": most,
+        "exclusiveMaximum": under,
+        "multipleOf": step,
+    }
+    schema = {name: value for name, value in bounds.items() if value is not None}
+    value: Any = make_instance({"type": "integer" if whole else "number", **schema}, "")
+    if any(fit(n / 4) for n in range(-48, 49)):
+        assert fit(value), value
+    assert isinstance(value, int) or not whole
+
+
 @pytest.mark.parametrize("words", [0, 1, 60, 101, 5_000])
 def test_an_answer_streams_in_tokens_and_a_long_one_in_at_most_a_hundred_parts(words: int) -> None:
     text = "word " * words
@@ -362,3 +409,4 @@ def test_odd_numbers_and_arguments() -> None:
     deep = "[" * 100_000
     assert find_call(Intent("call", "call", "t", deep), [tool]) == AnsweredCall("t", {"a": deep})
     assert make_instance({"type": "number", "minimum": 10**400, "multipleOf": 0.5}, "") == 0
+    assert make_instance({"type": "number", "minimum": 2**53, "multipleOf": 5e-324}, "") == 2**53

@@ -197,7 +197,7 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Least tokens that `call` is expected to read after a miss. 0 if only the simulator can tell."""
+        """Least tokens that `call` is expected to read after a miss. 0: unknown, or left to the simulator."""
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers

@@ -80,7 +80,6 @@ class Lengths:
         return length
 
     def _measure_from_pin(self, node: int, measure: Callable[[int], Features]) -> tuple[int, Features]:
-        """Last node at or above `node` with a known length, and the features between them."""
         nodes_above = []
         while node not in self._pins and node != ROOT and node not in self._since:
             nodes_above.append(node)
@@ -193,7 +192,6 @@ class CachePrompts:
         )
 
     def request_ends(self, call: Call) -> RequestEnds:
-        """End positions of requests like `call` with other contexts."""
         return RequestEnds(self._prefixes, self.salt(call), self._rules(call).strips)
 
     def assume_markers(self, next_call: Call, after: Call) -> None:

@@ -1,9 +1,7 @@
 """Replays a recorded session up to a call, to price a request that was not made.
 
-A question such as "what does the next request cost with this edit?" depends on what the provider's cache holds at that
-moment. `Replay` runs the recorded calls through the cache simulator, and learns from their reports of tokens how the
-client caches and how far the counted tokens are off. The answer is a `NextRequest`: the caches after those calls, and
-the request as the simulator takes it.
+"What does the next request cost with this edit?" depends on what the provider's cache holds then. `Replay` runs the
+recorded calls through the cache simulator, and learns from their reports.
 """
 
 from __future__ import annotations
@@ -32,14 +30,13 @@ Weigh = Callable[[Features], float]
 class NextRequest(NamedTuple):
     """A request, and the simulated caches before it is sent.
 
-    - `simulator`: the caches, a copy; `prompt`: the request as the simulator takes it.
+    - `simulator`: a copy of the caches; `prompt`: the request as the simulator takes it.
     - `at`: its time (Unix seconds; 0: unknown).
-    - `weigh`: converts the raw counts of a block (`Features`) to tokens of the request's model.
-    - `ends`: gives the end, as a position in the cache, of the same request with another context (a node of the tree).
-    - `floors`: least tokens that it is expected to read from the cache even after a miss.
-    - `forecast`: its predicted input and cache read: the simulator's, corrected by what the client did in earlier
-      calls. None for a recorded call (`Replay.request_of`), if the recording has only an estimate of the input of the
-      call before, or if no earlier call allows a forecast.
+    - `weigh`: converts raw counts of a block to tokens.
+    - `ends`: gives the end, as a position in the cache, of the same request with another context (a node).
+    - `floors`: least tokens that it is expected to read after a miss.
+    - `forecast`: its predicted input and cache read, corrected by what the client did in earlier calls; None for a
+      recorded call (`Replay.request_of`), or if there is none.
     """
 
     simulator: Simulator
@@ -52,15 +49,15 @@ class NextRequest(NamedTuple):
 
 
 OtherForecasts = Callable[[], CallForecaster | None]
-"""Returns the forecaster that the caller has already trained on the same session; None if it has none."""
+"""Returns a forecaster already trained on the same session, or None."""
 
 
 class Replay:
     """A session's calls in order up to one of them, and a forecaster that has learned from them.
 
-    It starts anew only for a call before the last one. All blocks of the session must be counted in `book`; `rules`
-    gives the cache rules of a call's model. `request_after` uses the caller's forecaster of `other_forecasts` instead
-    of learning again, if that has learned from the same calls and the new request does not change it.
+    Ask for calls in order: for an earlier one it starts anew. All blocks of the session must be counted in `book`;
+    `rules` gives the cache rules of a call's model. The forecaster of `other_forecasts` is used, if possible, instead
+    of learning again.
     """
 
     def __init__(
@@ -70,7 +67,7 @@ class Replay:
         self._rules = rules
         self._other_forecasts = other_forecasts
         self._borrowed: CallForecaster | None = None
-        """The caller's forecaster when it was last used."""
+        """The forecaster of `_other_forecasts` when it was last used."""
         self._own = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
         """Argument and result of the last `longest_life`."""
@@ -79,10 +76,9 @@ class Replay:
         return CallForecaster(self._book, self._rules)
 
     def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
-        """Forecaster that has learnt the calls before `last`.
+        """Forecaster that has learnt the calls before `last`. All calls if `last` is not in the session.
 
-        If `inclusive`, it has also learnt `last` and the later requests that kept its cache warm. If `last` is not in
-        the session, it has learnt all calls.
+        If `inclusive`, it has also learnt `last` and the later requests that kept its cache warm.
         """
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
@@ -92,7 +88,7 @@ class Replay:
             calls = [*calls[: index_of_last + inclusive], *keeping]
         other_forecaster = self._other_forecasts()
         if self._borrowed is not None and self._borrowed is not other_forecaster:
-            # The caller has a new one, so that the old one may be trained here.
+            # There is a new one, so that the old one may be trained here.
             self._own, self._borrowed = self._borrowed, None
         if (
             other_forecaster is not None
@@ -110,10 +106,7 @@ class Replay:
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Longest promised lifetime of the cache writes of `calls` in seconds.
-
-        Five minutes if none wrote. 0 without calls.
-        """
+        """Longest lifetime of the cache writes of `calls` in seconds, at least 300; 0 without calls."""
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast
             checked, longest = [], 0.0
@@ -122,7 +115,7 @@ class Replay:
         return longest
 
     def request_of(self, call: Call) -> NextRequest:
-        """Request of `call` as it was sent, with the caches after all earlier calls of the session."""
+        """The request of `call` as it was sent, with the caches before it."""
         forecasts = self._advance_to(call, inclusive=False)
         forecast = forecasts.inputs.forecast(call)
         recorded = call.usage.input if call.usage else call.estimated_input
@@ -130,9 +123,10 @@ class Replay:
         return _start_request(forecasts.reads, call, total)
 
     def request_after(self, call: Call, head: int, time: float | None = None) -> NextRequest:
-        """Request that would follow `call` with the context `head`, sent at `time` (Unix seconds).
+        """The request that would follow `call` with the context `head`.
 
-        None: when `call` ended (or else began), or when its cache was last kept warm, whichever is later.
+        It is sent at `time` (Unix seconds). None: when `call` ended (else began), or when its cache was last kept warm,
+        if that is later.
         """
         forecasts = self._advance_to(call, inclusive=True)
         started = time if time is not None else call.ended or call.started
@@ -161,7 +155,7 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Input tokens of `next_call`: those of `call` and the difference of their blocks."""
+        """Input tokens of `call`, plus the difference of its blocks and those of `next_call`."""
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )
@@ -172,12 +166,10 @@ def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
 
 
 def _leaves_forecasts_unchanged(last: Call) -> bool:
-    """Whether a request that is made up after `last` changes nothing in the forecaster.
-
-    A request after one with a recorded body would add assumed breakpoints (`CachePrompts.assume_markers`); one after a
-    call without a report of the cache might be the first of its thread and model, for which a `ClientBehaviour` is
-    created.
-    """
+    """Whether a request that is made up after `last` changes nothing in the forecaster."""
+    # A request after one with a recorded body would add assumed breakpoints (`CachePrompts.assume_markers`); one after
+    # a call without a report of the cache might be the first of its thread and model, for which a `ClientBehaviour` is
+    # created.
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 
 
@@ -191,10 +183,8 @@ def _start_request(
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
-    """Skeleton of the next request if the last one asked for automatic caching.
-
-    None without a top-level ``cache_control``: `CachePrompts.assume_markers` then moves the last request's markers.
-    """
+    """Skeleton of the next request if the last one asked for automatic caching, else None."""
+    # None without a top-level ``cache_control``: `CachePrompts.assume_markers` then moves the last request's markers.
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None
     parts = {key: value for key, value in skeleton.parts.items() if key in ("frame", "styles")}

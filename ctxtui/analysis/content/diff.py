@@ -74,7 +74,10 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) that held it. Else the side's call."""
+    """Return a function from a node to the first call of the thread (from 1) that held it.
+
+    If none did, it is the side's own call.
+    """
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 

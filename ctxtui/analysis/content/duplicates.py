@@ -23,14 +23,13 @@ from ctxtui.core.turns import Turns
 MIN_CHARACTERS: Final = 200
 """Shorter texts are not compared."""
 _MAX_LINES: Final = 64
-"""Up to this many lines every line is kept; of longer texts one in `_SAMPLING`."""
+"""Lines up to which every line is kept; of longer texts about one in `_SAMPLING`."""
 _SAMPLING: Final = 4
 _MIN_LINE_CHARACTERS: Final = 12
 """Characters of a significant line."""
 _STEP_CHARACTERS: Final = 1 << 16
-"""Characters searched at once: a regular expression blocks all other threads until it is done."""
+"""Characters searched at once: a regular expression blocks all other threads."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
-"""Line numbers that clients add to the text of a file."""
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 """Positions after which a long line is split."""
 
@@ -42,7 +41,7 @@ class Sketch(NamedTuple):
     sampled: bool
 
     def common(self, second: Sketch) -> tuple[int, int, int]:
-        """Count the common hashes, and those of each side, among those that both could have."""
+        """Count the common hashes, and all of each side, among those that both could have."""
         own_hashes, other_hashes = self.hashes, second.hashes
         if self.sampled != second.sampled:
             if self.sampled:
@@ -53,7 +52,7 @@ class Sketch(NamedTuple):
 
 
 def plain_lines(text: str) -> list[str]:
-    """Significant lines of `text`, without line numbers added by clients and surrounding blanks.
+    """Significant lines of `text`, without line numbers of clients and surrounding blanks.
 
     A text of few long lines is split after punctuation.
     """
@@ -76,7 +75,6 @@ def _strip_line_numbers(text: str) -> str:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between punctuation; some are empty."""
     offset = 0
     for begin in range(0, len(line), _STEP_CHARACTERS):
         for match in _ENDS.finditer(line, begin, begin + _STEP_CHARACTERS):
@@ -108,18 +106,17 @@ def _contained_share(lines: Sequence[str], other_lines: set[str]) -> float:
 
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
-"""Reasons to remove a block: equal text before it; similar text elsewhere; its file was read again later, or changed
-later; its text is still in its file."""
+"""Reasons to remove a block: equal text before it; similar text elsewhere; its file was read again, or changed later;
+its text is still in its file."""
 EARLIER: Final = "earlier turn"
 """Reason for a stale result that is not marked: it answers a call of an earlier turn."""
 _STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
 MIN_SIMILARITY: Final = 0.85
-"""Share (by characters) of a block's lines that must be in the other one."""
+"""Minimum share (by characters) of a block's lines that are in the other one."""
 _MAX_LATER_BLOCKS: Final = 8
-"""Maximum number of blocks stored for one line, besides the first."""
+"""Maximum number of blocks stored for one line besides the first: the newest."""
 _MAX_LOOKUP_LINES: Final = 48
-"""Number of lines of a block used to look up similar blocks."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
@@ -127,7 +124,7 @@ class Duplicate(Struct, frozen=True):
     """The block `node` could be removed, for the reason `kind`.
 
     - `counterpart`: the node whose block has its content, or read or changed its file; `ROOT`: a file has the content.
-    - `share`: the part of its lines found there (`NEAR`, `WORKSPACE`), by characters.
+    - `share`: the part of its lines found there, by characters, for `NEAR` and `WORKSPACE`.
     - `path`: the file of `REREAD`, `EDITED` and `WORKSPACE`.
     """
 
@@ -141,9 +138,8 @@ class Duplicate(Struct, frozen=True):
 class DuplicateFinder:
     """Finds duplicates along a path, block by block.
 
-    `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the marked blocks by node. If
-    the block that has the content of marked ones is marked itself, these are unmarked. Thus all marked blocks can be
-    removed together, and no valid text is lost except the lines in which `NEAR` blocks differ.
+    `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the marked blocks by node. All
+    of them can be removed together, and no valid text is lost except the lines in which `NEAR` blocks differ.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
@@ -165,10 +161,9 @@ class DuplicateFinder:
         """By id, else tool: the message of the last calls, and the files that each touches."""
 
     def search_path(self, head: int, limit: int | None = None) -> bool:
-        """Search the path to `head`, up to `limit` further blocks.
+        """Search the path to `head`, up to `limit` further blocks (None: all); True if all is done.
 
-        Returns whether all of it is done. A path that does not continue the last one is searched from the start;
-        earlier finds stay.
+        A path that does not continue the last one is searched from the start; earlier finds stay.
         """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
@@ -182,11 +177,10 @@ class DuplicateFinder:
 
     @property
     def head(self) -> int:
-        """The last node that was searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:
-        """Yield (node of the result, read lines) for reads on the last path that are not marked."""
+        """Yield the reads on the last path that are not marked: node of the result, and lines."""
         for reads in self._reads.values():
             yield from ((node, touch) for node, touch in reads if node not in self.duplicates)
 
@@ -233,6 +227,7 @@ class DuplicateFinder:
         # A read stays outdated, whatever happens to its duplicates and to the result of the change.
         if duplicate.node in self.duplicates and duplicate.kind != EDITED:
             return
+        # If the block that has the content of marked ones is marked itself, these are unmarked.
         for node in self._replaced_by.pop(duplicate.node, ()):
             if self.duplicates[node].kind != EDITED:
                 del self.duplicates[node]
@@ -276,7 +271,7 @@ class DuplicateFinder:
             yield from self._also.get(line, ())
 
     def _mark_similar(self, node: int, text: str, sketch: Sketch, other_node: int) -> bool:
-        """Mark the one of two blocks that the other contains; returns whether there is one."""
+        """Mark the one of two blocks that the other contains, if any; returns whether one is marked."""
         block = self._tree[other_node].block
         other_sketch = self._sketches[block.digest]
         assert other_sketch is not None
@@ -300,7 +295,7 @@ def _block_text(node: Node, content: BlockContent) -> str:
 
 
 def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
-    """The `duplicates` in the context `head` whose counterparts are in it or in files."""
+    """The `duplicates` in the context `head` whose counterparts are in it or in files, in order."""
     path = set(tree.path(head))
     return sorted(
         (
@@ -313,9 +308,9 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
 
 
 def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
-    """Outdated tool results of the context `head`, each with the reason.
+    """Tool results of the context `head`, of earlier turns or in its `repeats`, with reasons.
 
-    A result is outdated if it is of an earlier turn, or marked in `repeats` (of this context; not as `WORKSPACE`).
+    Those of the kind `WORKSPACE` do not count.
     """
     reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)

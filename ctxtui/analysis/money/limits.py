@@ -27,9 +27,9 @@ class Figures(Struct, frozen=True, kw_only=True):
 
     - `context_tokens`: the largest input of a call.
     - `block_chars`: characters of the longest block sent (system, tools, messages).
-    - `cache_read`: the hit rate: tokens read from the cache / all input tokens, over every call whose provider reports
-      cache figures. None for a single call, which could not hit.
-    - `cache_read_of_unwritten`: the other common definition, read / (read + fresh), without writes.
+    - `cache_read`: the hit rate: tokens read from the cache / all input tokens, over the calls with cache figures. None
+      for a single one, which could not hit.
+    - `cache_read_of_unwritten`: the same without writes: read / (read + fresh).
     - `rewrites`: number of calls that paid again for cached tokens (see `analysis.money.bill`).
     - `cost_usd`: the list price. If `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is
       unknown, but between `cost_usd_at_least` and `cost_usd_at_most`.
@@ -37,7 +37,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     - `call_seconds`: duration of the longest call.
 
     Only computed if a limit is set: `repeats` is the longest run of the same calls with the same answers, `secrets` the
-    number of blocks with a secret, `lost_facts` the number of files, decisions and literals lost in compactions.
+    number of blocks with a secret, `lost_facts` the number of facts lost in compactions.
     """
 
     calls: int = 0
@@ -120,13 +120,13 @@ _WORDS: Final = {
 _NOT_COMPARED: Final = frozenset({"max_seconds"})
 """Limits that are never compared with an earlier recording."""
 ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})
-"""Limits whose figures are computed only if set: they read every block."""
+"""Limits whose figures are computed only if they are set: that is slow."""
 
 
 def session_figures(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
     """Figures of a session with its `bill`.
 
-    `largest` is its largest context in tokens, reported or counted, `most` an upper bound of its cost in USD.
+    `largest` is its largest context in tokens (None: unknown), `most` an upper bound of its cost in USD (None: none).
     """
     used = [call.usage for call in list(session.calls.values()) if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
@@ -152,10 +152,7 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that a call sent or the next one will send.
-
-    They are those of its text or arguments.
-    """
+    """Characters of text or arguments of the longest block of a call or the next request."""
     tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
@@ -172,10 +169,7 @@ def longest_block(session: Session) -> int:
 
 
 def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Compare each limit that is set with its figure.
-
-    For a single call, which could not hit, a hit rate passes.
-    """
+    """Compare each limit that is set with its figure. The hit rate of a single call passes."""
     verdicts = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
@@ -191,8 +185,8 @@ def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
 def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
     """Compare each figure with that of an earlier recording.
 
-    Worse by more than `tolerance` fails. `baseline` holds figures by name, as from `figures_as_fields`; missing ones
-    are not compared, nor are the duration of calls and figures that were not computed because their limit is not set.
+    Worse by more than the share `tolerance` fails. `baseline` is a result of `figures_as_fields`. Not compared are
+    figures that it lacks, those of `ON_REQUEST` that were not computed, and the duration of calls.
     """
     verdicts = []
     for name, key in _FIGURE.items():

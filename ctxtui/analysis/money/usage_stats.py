@@ -17,7 +17,7 @@ _MIN_SESSIONS: Final = 3
 
 
 class Estimate(NamedTuple):
-    """A ratio with its 95 % interval; None with too few sessions."""
+    """A ratio with its 95 % interval and standard error; None with too few sessions."""
 
     value: float
     low: float | None = None
@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
 
 
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
-    """Divide the sum of all numerators by that of all denominators; None if that is 0.
+    """Divide the sum of all numerators by that of all denominators; None if the latter is 0.
 
     `parts` has one (numerator, denominator) per session; the interval treats sessions as independent.
     """
@@ -58,7 +58,7 @@ class UsageSums(Struct, kw_only=True):
     - `usd`: None if no price is known; a lower bound if calls are `unpriced` or not fully reported (`partial`).
     - `read`: tokens of the `input` that came from the cache.
     - `overflows`: number of calls above the usable window.
-    - `lost`: extra cost of misses over reads; a lower bound if some have no known price (`unpriced_misses`).
+    - `lost`: extra cost of misses (None: unknown); a lower bound if some have no known price (`unpriced_misses`).
     """
 
     name: str = ""
@@ -76,7 +76,7 @@ class UsageSums(Struct, kw_only=True):
     overflows: int = 0
     partial: int = 0
     uncounted: int = 0
-    """Sessions for which only their calls' usage is known yet: no misses, compactions and overflows."""
+    """Sessions whose misses, compactions and overflows are not known yet."""
 
     def add(self, sums: UsageSums) -> None:
         """Add the calls of `sums`; the caller counts `sessions`."""
@@ -109,7 +109,7 @@ class UsageSums(Struct, kw_only=True):
 
 
 class WorstMiss(NamedTuple):
-    """A miss: its session's key and title, its call's number in the session (from 1), USD lost.
+    """A miss: its session's key and title, its call's number (from 1), USD lost.
 
     `cause` is a short text ("": unknown), `at` the start of the call (Unix seconds, 0: not recorded).
     """
@@ -123,7 +123,7 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool's calls, tokens of its results, and USD of definition and use in priced calls.
+    """A tool's number of calls, tokens of its results, and USD of definition and use.
 
     `server` is "" if it has none.
     """
@@ -136,8 +136,6 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One figure before and after a change, and the difference."""
-
     name: str
     unit: str
     before: Estimate | None
@@ -152,9 +150,9 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change in the sessions, with the sessions and calls before and after it.
+    """A change, with the numbers of sessions and calls before and after it.
 
-    `words` select it, and `first` is its first time in Unix seconds.
+    `words` select it; `first` is its first time in Unix seconds.
     """
 
     words: str
@@ -178,8 +176,8 @@ class Stats(Struct, kw_only=True):
     """Usage statistics.
 
     - `rows`: by the requested key (the most expensive first; days and similar, newest first).
-    - `windows`, `week`: windows of five hours, and the week until now; `reported`: each quota window as last reported
-      by its provider.
+    - `windows`, `week`: windows of five hours, and the week until now; `reported`: quota windows as last reported by
+      their providers.
     - `worst`: the worst misses; `tools`: tools by cost.
     - `comparison`: if requested; `changes`: those available for comparison, newest first.
     """

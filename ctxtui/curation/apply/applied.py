@@ -152,7 +152,6 @@ class Applied:
 
     @property
     def dropped(self) -> tuple[tuple[int, Edit], ...]:
-        """The removed raw nodes, each with its edit."""
         return tuple((c.node, c.edit) for _, c in sorted(self.changes.items()) if c.after is None)
 
     @cached_property

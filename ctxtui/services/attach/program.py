@@ -15,12 +15,12 @@ Urls = Mapping[str, str]
 
 
 def find_home(env: Env, variable: str, name: str) -> Path:
-    """The folder that a program's `variable` names, else `name` in the user's home folder."""
+    """The folder in the variable `variable`, else `name` in the user's home folder."""
     return Path(os.path.expanduser(env.get(variable) or Path(env.get("HOME") or Path.home()) / name))
 
 
 class Started(NamedTuple):
-    """Arguments and extra variables to start a program with; `end` is called when it has ended."""
+    """Arguments and extra variables to start a program with; `end` must be called after it."""
 
     arguments: list[str]
     env: dict[str, str]
@@ -30,10 +30,10 @@ class Started(NamedTuple):
 class ProgramProvider(Struct, frozen=True, kw_only=True):
     """A provider that a program uses.
 
-    - `variables`: override its base URL, `default`, by priority.
-    - `if_set`: it is routed only if one of the variables is set, because setting it changes how the program works.
-    - `paths`: paths that some SDKs send when ctxtui sets a variable -> the provider's own (some expect the version in
-      the base URL: ``/messages`` -> ``/v1/messages``).
+    - `variables`: override its base URL, `default`; the first that is set counts.
+    - `if_set`: it is routed only if the user has set one of them: to set it changes how the program works.
+    - `paths`: paths that the program sends when ctxtui sets a variable -> the provider's own (``/messages`` ->
+      ``/v1/messages``).
     """
 
     name: str
@@ -46,7 +46,6 @@ class ProgramProvider(Struct, frozen=True, kw_only=True):
         return any(env.get(name) for name in self.variables)
 
     def url(self, env: Env) -> str:
-        """The base URL in force; the relay forwards to it."""
         return next((env[name] for name in self.variables if env.get(name)), self.default)
 
 
@@ -65,8 +64,7 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
     """Functions for a program that variables alone cannot route.
 
     - `configured_urls`: returns base URLs from its own files, which override variables.
-    - `start`: returns how to start it with the given base URLs.
-    - `unroutable_reason`: returns why base URLs do not route it; "": they do.
+    - `start`, `unroutable_reason`: as `Program.start_routed` and `Program.unroutable_reason`.
     """
 
     configured_urls: Callable[[Env, str], Urls] | None = None
@@ -77,10 +75,9 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
 class Program(Struct, frozen=True, kw_only=True):
     """A program, described by a file of the registry.
 
-    - `commands`: its command names; `clients`: the names that recordings have for it.
+    - `commands`: its command names; `clients`: its names in recordings.
     - `certificates`: variables that name a file of trusted certificates.
-    - `own`: its functions beyond variables.
-    - `also`: base URLs of hosts that it uses and that cannot be overridden.
+    - `also`: base URLs that it uses and that cannot be overridden.
     """
 
     name: str
@@ -96,13 +93,13 @@ class Program(Struct, frozen=True, kw_only=True):
         return self.own.unroutable_reason(arguments, env, cwd) if self.own.unroutable_reason is not None else ""
 
     def upstreams(self, env: Env, cwd: str) -> Urls:
-        """The base URLs that it would use by itself in the directory `cwd`, by provider."""
+        """The base URLs that it uses by itself in the directory `cwd`, by provider."""
         own_urls = self.own.configured_urls(env, cwd) if self.own.configured_urls is not None else {}
         routed = (provider for provider in self.providers if not provider.if_set or provider.is_set(env))
         return {provider.name: provider.url(env) for provider in routed} | dict(own_urls)
 
     def paths(self, env: Env) -> Mapping[str, Mapping[str, str]]:
-        """Corrected paths by provider, for providers whose variables the user did not set."""
+        """`ProgramProvider.paths` by provider, of those whose variables the user did not set."""
         return {provider.name: provider.paths for provider in self.providers if not provider.is_set(env)}
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
@@ -114,15 +111,12 @@ class Program(Struct, frozen=True, kw_only=True):
         return Started(list(arguments), variables)
 
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """Like `start_routed`, with variables that keep requests to the relay away from any proxy."""
+        """Like `start_routed`, with variables that keep requests to the relay from a proxy."""
         start = self.start_routed(urls, arguments, env, cwd)
         return start._replace(env=bypass_proxies(env) | start.env)
 
     def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
-        """Variables that route the program's requests to `hosts` through `proxy`.
-
-        They also make it trust the certificates in the file `bundle`.
-        """
+        """Variables that route requests to `hosts` through `proxy`, trusting the file `bundle`."""
         no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
         entries = [
             entry
@@ -139,13 +133,12 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 def _covers(entry: str, host: str) -> bool:
-    """Whether an entry of ``NO_PROXY`` matches `host`."""
     name = entry.partition(":")[0].lstrip("*").lstrip(".").lower()
     return entry == "*" or (bool(name) and (host.lower() == name or host.lower().endswith(f".{name}")))
 
 
 def bypass_proxies(env: Env) -> dict[str, str]:
-    """Variables that keep plain HTTP to this machine from the proxy in `env`; {} without one."""
+    """Variables that keep HTTP to this machine from the proxy in `env`; {} without one."""
     if not any(env.get(name) or env.get(name.upper()) for name in ("http_proxy", "all_proxy")):
         return {}
     no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")

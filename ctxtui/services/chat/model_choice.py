@@ -1,7 +1,4 @@
-"""Choose a chat's model, and list those that it can change to.
-
-The choice depends on flags, settings, keys and running servers.
-"""
+"""Choose a chat's model by flags, settings, keys and running servers; list others."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from ctxtui.providers.endpoint import (
     headers_for,
     is_loopback,
     key_for,
-    sends_key_in_plain,
+    must_withhold_key,
 )
 from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
 from ctxtui.providers.sdk_client import SdkClient
@@ -59,8 +56,8 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", "google", *(name.replace("
 async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
     """Choose the model for `choice`.
 
-    Raises `NotFound` for an unavailable provider, server or model, `BadConfig` for an unknown provider or an invalid
-    address, and what `with_window` raises.
+    Raises `NotFound` for an unavailable provider, server or model, `BadConfig` for an unknown provider, an invalid
+    address, and as `with_window` does.
     """
     settings = config.settings
     provider = choice.provider or ("" if choice.base_url else settings.provider)
@@ -107,23 +104,20 @@ async def choose_to_continue(
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:
-    """The model to count for by default, by settings and keys in `env`; no server is asked."""
+    """The model to count for, by settings and keys in `env`; no server is asked."""
     provider = settings.provider.partition("-")[0]
     names = [provider] if provider in KEYS else [name for name in KEYS if env.get(KEYS[name])]
     return settings.model or DEFAULT_MODELS[next(iter(names), "anthropic")]
 
 
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Set the address from the provider's own variable, unless one is set.
-
-    Raises `BadConfig` for an invalid one.
-    """
+    """Set the address from the provider's variable, unless one is set. Raises `BadConfig`."""
     variable = ADDRESSES.get(chat_model.endpoint.name, "")
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
         return chat_model
     check_address(address, variable)
-    is_plain_http = sends_key_in_plain(address, key_over_http=key_over_http)
+    is_plain_http = must_withhold_key(address, key_over_http=key_over_http)
     endpoint = dataclasses.replace(
         chat_model.endpoint, base_url=address, key="" if is_plain_http else chat_model.endpoint.key
     )
@@ -135,15 +129,12 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable.
-
-    Over plain http, the conditions for a key apply to them.
-    """
+    """Add the headers from the provider's variable; over plain http as for a key."""
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
         return chat_model
-    if sends_key_in_plain(endpoint.base_url, key_over_http=key_over_http):
+    if must_withhold_key(endpoint.base_url, key_over_http=key_over_http):
         return replace(chat_model, why=f"{chat_model.why}; {variable} is not sent over plain http")
     names = ", ".join(name for name, _ in headers)
     why = f"{chat_model.why}; {variable} adds {names}"
@@ -151,10 +142,7 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
-    """Set the model that a project requests, if the chosen provider may have it.
-
-    `why` says it if the provider may not.
-    """
+    """Set the model that a project requests, if the chosen provider may have it."""
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)
     if model == chat_model.model:
@@ -186,12 +174,12 @@ async def _choose_compatible(
 ) -> ChatModel:
     """Choose a server by its address, in the dialect of `provider`.
 
-    Without a `provider` that is OpenAI's Chat Completions, or Ollama's own API.
+    Without a `provider`: OpenAI's Chat Completions, or Ollama's own API.
     """
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
     key = key_for({ANTHROPIC: "anthropic", GOOGLE: "google"}.get(dialect, "openai"), env)
-    withholds_key = key and sends_key_in_plain(url, key_over_http=key_over_http)
+    withholds_key = key and must_withhold_key(url, key_over_http=key_over_http)
     server = await identify_server(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)
@@ -230,7 +218,7 @@ def _model_on_server(endpoint: Endpoint, models: tuple[ServedModel, ...], model:
 async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
     """Choose without a provider: by a key, else a local server, else the offline provider.
 
-    Raises `NotFound` if no key and no server has the requested `model`.
+    Raises `NotFound` if there is a `model` and neither a key nor a server for it.
     """
     if model == OFFLINE:
         return _choose_offline(model)
@@ -249,7 +237,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
 
 
 def providers_of(model: str) -> list[str]:
-    """The hosted providers that `model` is named after; all if it is ""."""
+    """The hosted providers that may have `model`, by its name; all if it is ""."""
     if not model:
         return list(KEYS)
     by_prefix = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai", "gemini-": "google"}
@@ -262,9 +250,9 @@ def _choose_offline(model: str) -> ChatModel:
 
 
 async def add_listed_details(chat_model: ChatModel, client: SdkClient, config: Config) -> ChatModel:
-    """Add details from the provider's model list, if it answers.
+    """Add the provider's list of models, if it answers, with windows and answer limit if given.
 
-    They are the ids, and for Anthropic and Google the windows and the answer limit. Raises what `with_window` raises.
+    Raises as `with_window` does.
     """
     try:
         response = await client.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -289,10 +277,7 @@ def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
 
 
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests.
-
-    They have an answer limit, except for Ollama's own API.
-    """
+    """The top-level parameters of a chat's requests; Ollama's own API has no answer limit."""
     max_tokens = answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
     dialect = chat_model.endpoint.dialect
     if dialect == ANTHROPIC:
@@ -321,7 +306,7 @@ class ModelOffer(NamedTuple):
     """A model that a chat can change to.
 
     `window` is in tokens (0: unknown), `fresh` and `output` in USD per million tokens (None: unknown, or a local
-    server). `listed`: by the provider, or the present model; others are from the price library.
+    server). `listed`: by the provider, or the present model; others are from price tables.
     """
 
     id: str
@@ -332,10 +317,7 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first.
-
-    Slow: loads the price library.
-    """
+    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
@@ -345,10 +327,7 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """USD per million tokens of input and output.
-
-    None if unknown, or if the server runs the model itself.
-    """
+    """USD per million tokens of input and output; None if unknown, or for a local server."""
     rates = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
     return (rates.fresh * 1e6, rates.output * 1e6) if rates is not None else None
 

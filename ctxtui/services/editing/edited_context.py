@@ -45,16 +45,12 @@ OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 """Forms of a request body: the dialects."""
 RESUMED: Final = tuple(TARGETS)
-"""Forms of a session that a tool resumes."""
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditedContext:
-    """A context under edits: that of the `chosen` call, or `after` its answer.
-
-    `limits` are the model's.
-    """
+    """A context under edits: that of the `chosen` call, or `after` its answer."""
 
     session: Session
     chosen: ChosenCall
@@ -69,12 +65,11 @@ class EditedContext:
 
     @property
     def form(self) -> str:
-        """The body form in which the context was recorded."""
         return self.context.dialect.replace("_", "-")
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded; True for recorded requests."""
+        """Whether system prompt or tools are recorded; True for any recorded request."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -83,10 +78,8 @@ class EditedContext:
 class WrittenContext:
     """A context written as a file or a request body.
 
-    - `lost`: descriptions of what is lost in `data`.
-    - `name`: the file name of a session ("": none), required if the tool searches its folder (`ResumeTarget.beside`).
-    - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
-    - `beside`: further files of the session, by their path from the folder of the file.
+    - `lost`: descriptions of what is lost in `data`; `violations`: why the provider would refuse a body.
+    - `name`, `id`, `folder`, `beside`: of a session, as in `ResumedFile`.
     """
 
     data: bytes
@@ -101,7 +94,7 @@ class WrittenContext:
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
     """Write `edited` in `form` ("": the recorded body form).
 
-    `source` is the recording's file (None: there is none). Raises `RequestRefused` if the edits cannot be applied,
+    `source` is the recording's file; None if there is none. Raises `RequestRefused` if the edits cannot be applied,
     `CtxtuiError` if no session to resume can be written.
     """
     if edited.applied.refused:
@@ -128,7 +121,7 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
 
 
 def resumed_by(session: Session, source: Path | None) -> str:
-    """The form resumed by the tool that made the recording `source`; "" if none."""
+    """The form that the tool of the recording `source` resumes; "" if there is none."""
     target = find_target(session.about.source) if source is not None and not is_copy(source) else None
     return target.name if target is not None else ""
 
@@ -143,9 +136,10 @@ def is_translation(edited: EditedContext, form: str, source: Path | None) -> boo
 
 
 def translate_context(edited: EditedContext, form: str) -> WrittenContext:
-    """Write the context as a new session of another tool, in that tool's dialect.
+    """Write the context as a new session of another tool.
 
-    It ends after an answer: a following user message is left out. Without any answer, it is empty and has a violation.
+    It ends after an answer: a following user message is left out. Without any answer, `data` is empty, and there is a
+    violation.
     """
     target, about = load_translation(form), edited.session.about
     end = answer_end(edited.session.tree, edited.context.nodes)
@@ -177,7 +171,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
 
 
 def unfit_reason(edited: EditedContext, form: str, source: Path | None) -> str:
-    """The reason why the tool of `form` cannot continue the context; "" if none is known."""
+    """Why the tool of `form` cannot continue the context; "" if no reason is known."""
     if not is_translation(edited, form, source):
         return "a subagent's thread" if edited.chosen.thread != MAIN else ""
     violations = translate_context(edited, form).violations
@@ -194,10 +188,7 @@ def is_copy(source: Path) -> bool:
 
 
 def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
-    """Build the request body in `form` ("": as recorded).
-
-    Raises `RequestRefused` if the edits cannot be applied.
-    """
+    """Build the request body in `form` ("": as recorded). Raises `RequestRefused` if the edits fail."""
     call = edited.chosen.call
     model = call.model or edited.session.model
     dialect = (form or edited.form).replace("-", "_")
@@ -216,10 +207,9 @@ def write_own_format(edited: EditedContext) -> bytes:
 
 
 def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFile:
-    """Copy the recording `source` with the curated context, as a new session of the same tool.
+    """Copy the recording `source` with the edited context, as a new session of the same tool.
 
-    It ends after an answer: a following user message is left out. Raises `CtxtuiError` if the recording is another
-    tool's, or for a subagent's context.
+    It ends after an answer. Raises `CtxtuiError` if the recording is another tool's, or for a subagent's context.
     """
     target = TARGETS[form]
     recorded_by = OWN if is_copy(source) else edited.session.about.source
@@ -262,10 +252,7 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
 
 
 def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
-    """Tokens before the last recorded answer under the edits, and from it on.
-
-    (None, 0) if unknown or without one.
-    """
+    """Tokens before the last recorded answer under the edits, and from it on. (None, 0) if unknown."""
     if edited.size is None or edited.count is None:
         return None, 0
     items = edited.applied.items

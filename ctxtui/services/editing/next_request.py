@@ -24,21 +24,22 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.pricing.price import with_usage
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 
 RATE_STEP_TOKENS: Final = 1_000
-"""Rates are looked up once for so many input tokens: long prompts have other rates, from round numbers on."""
+"""Steps of input tokens in which rates are looked up: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
 """USD per token of each kind; None without a known price."""
 
 
 class Charges:
-    """Prices usage at the terms of `call`; `length` is the input tokens of the whole call."""
+    """Prices usage at the terms of `call`, whose whole input is `length` tokens."""
 
     def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
         self._pricer = pricer
@@ -49,7 +50,7 @@ class Charges:
     def __call__(self, usage: Usage, at: float) -> float | None:
         """The price of `usage` in USD, whatever the time `at`; None without known rates.
 
-        Usage of less than half of `length` is taken for a part of the whole call, whose rates apply.
+        If its input is less than half of `length`, the rates of the whole call apply.
         """
         length = max(usage.input, self.length if usage.input < self.length // 2 else 0, 1)
         rates = self._rates((length - 1) // RATE_STEP_TOKENS, length)
@@ -69,7 +70,7 @@ class Charges:
                 Usage(write_12h=length),
                 Usage(fresh=length, output=length),
             )
-            costs = self._pricer([replace(self.call, usage=usage, stop_reason="") for usage in usages])
+            costs = self._pricer([with_usage(self.call, usage) for usage in usages])
             # Without web searches and compaction of `call`, which the usage does not have.
             sums = [(cost.usd - cost.other) / length for cost, _ in costs if cost is not None]
             self._by_length[key] = (*sums[:-1], sums[-1] - sums[0]) if len(sums) == len(usages) else None
@@ -77,17 +78,13 @@ class Charges:
 
 
 class LaterCharges:
-    """Prices usage at the terms of recorded calls.
-
-    For a model and provider, those are the terms of the first call asked for.
-    """
+    """Prices usage at the terms of recorded calls: the first one of a model and provider."""
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
         self._by: dict[tuple[str, str], Charges] = {}
 
     def __call__(self, usage: Usage, call: Call) -> float | None:
-        """The price of `usage` in USD; None without known rates."""
         key = call.model, call.provider
         if key not in self._by:
             self._by[key] = Charges(self._pricer, call, 0)
@@ -95,10 +92,7 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True):
-    """The next request of an open session, and its price.
-
-    `weigh` converts features to its tokens, `charge` prices later calls.
-    """
+    """The next request of a session. `weigh` converts features to its tokens, `charge` prices later calls."""
 
     question: PriceQuestion
     forecast: NextCallForecast
@@ -114,12 +108,12 @@ def following_request(
     calls: Sequence[Call],
     pricer: Pricer,
     at: float | None = None,
-    under: EditedRequest | None = None,
+    under: SentPath | None = None,
 ) -> PricedRequest:
     """The request after `call` with the context `head`, or `under` edits.
 
-    `calls` are the thread's up to `call`. `at` is when it is sent (None: when `call` ended). Everything in `book` must
-    be counted.
+    `calls` are the thread's up to `call`. `at` is when it is sent, as for `Replay.request_after`. Everything in `book`
+    must be counted.
     """
     rules = cache_rules_by_call(book)
     price_question, request, weigh = price_question_under(
@@ -149,12 +143,9 @@ def price_question_under(
     head: int,
     terms: ChargeTerms,
     at: float | None = None,
-    under: EditedRequest | None = None,
+    under: SentPath | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The price question and the request of `following_request`.
-
-    The third value converts features to the request's tokens.
-    """
+    """The price question, request and `weigh` of `following_request`."""
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
     weigh = weigh_as_reported(book, model, head, request)
@@ -185,7 +176,7 @@ def price_question_under(
 def make_price_question(
     replay: Replay, tree: Tree, call: Call, head: int, request: NextRequest, charge: Charge
 ) -> PriceQuestion:
-    """The price question for `request`, which follows `call` with the context `head`, unedited."""
+    """The price question for `request`, which follows `call` with the unedited context `head`."""
     parts = _parting_position(tree, call, head)
     return PriceQuestion(
         request.simulator,
@@ -201,17 +192,13 @@ def make_price_question(
 
 
 def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
-    """Tokens that the request of `call` would read if it was sent again at the time `at`."""
     request = replay.request_after(call, call.sent_head, at)
     outcome = request.simulator.predict(request.prompt, request.at)
     return outcome.with_min_read(request.floors[0 if outcome.read else 1]).read
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent.
-
-    None if it continues that.
-    """
+    """The raw position from which the context `head` differs from what `call` sent. None: it continues that."""
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 
@@ -224,10 +211,9 @@ def next_call_of(
     edits: Sequence[Edit] = (),
     at: float | None = None,
 ) -> PricedRequest | None:
-    """The next request of a thread under the applied `edits`.
+    """The next request of a thread under the applied `edits`. `at` as for `Replay.request_after`.
 
-    It is sent `at` (None: when the thread's last call ended). Returns None if the thread has no calls, or its last one
-    has no report.
+    None if the thread has no calls, or its last one has no report.
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
@@ -245,9 +231,9 @@ def next_call_in(
     head: int | None = None,
     model: str = "",
 ) -> PricedRequest | None:
-    """The same as `next_call_of`, for a session with an existing `book` and `replay`.
+    """Like `next_call_of`, with an existing `book` and `replay`.
 
-    - `head`: the context of the request if it exists (None: the thread's next).
+    - `head`: the context of the request (None: the thread's next).
     - `model`: its model ("": the last call's).
     """
     session = book.session
@@ -259,21 +245,16 @@ def next_call_in(
         tip = session.threads[thread].tip if thread in session.threads else last.response_head
         head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
     count_for_model(book, counter, last.model)
-    edited_request = None
+    sent_path = None
     if edits:
         context = Context.of_call(session.tree, last, head)
-        edited_request = EditedRequest.from_applied(
-            apply(context, edits, rules_for(context.dialect, book.card(last.model)))
-        )
+        sent_path = SentPath.from_applied(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_for_model(book, counter, last.model)
-    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, edited_request)
+    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, sent_path)
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread.
-
-    It is based on the call's own markers and other threads' cache contents.
-    """
+    """The forecast of `call`, the first of its thread, from its request and other threads."""
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)

@@ -119,7 +119,6 @@ class ThreadEdits:
 
     @property
     def ready(self) -> tuple[Edit, ...]:
-        """The staged edits that do not wait."""
         return tuple(edit for edit in self.staged if edit.id not in self.waiting)
 
     @property
@@ -133,7 +132,6 @@ class ThreadEdits:
 
     @property
     def in_force(self) -> tuple[Edit, ...]:
-        """Staged and applied edits, in order of the log."""
         return self._derived[3]
 
     @property
@@ -192,7 +190,6 @@ class ThreadEdits:
         return self._append(discard_staged(self._log, self._make_stamp()))
 
     def revert(self, ids: Iterable[str], *, author: str = USER) -> list[Edit]:
-        """Revert single entries of the log, staged or applied."""
         return self._append(revert_entries(self._log, ids, Stamp(self._new_id(), self._now(), author)))
 
     def add_stored(self, stored: Iterable[Edit]) -> list[Edit]:
@@ -325,7 +322,6 @@ class SessionEdits:
         return {thread: self._read_log(thread) for thread in list(self._threads)}
 
     def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
-        """Add entries that `stored` returned; return the new ones."""
         return [entry for thread, log in stored.items() for entry in self.of_thread(thread).add_stored(log)]
 
     def _read_log(self, thread: str) -> list[Edit]:

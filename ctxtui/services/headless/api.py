@@ -60,7 +60,7 @@ def agent_run(
     - `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults.
     - `session`: id of a session to continue.
     - `cwd`: the folder in which the agent works.
-    - `system`: the prompt of a new session, or its parts, changing ones last; `HeadlessRun.instruct` changes them.
+    - `system`: the prompt of a new session, or its parts, changing ones last.
     - `tools`: offered in addition to ctxtui's.
     - `policies`: names, with settings or without, or profile files; `own_policies`: further ones that it may name.
     - `allow`: names or patterns of tools that need no permission; files that other programs obey still do.
@@ -94,10 +94,7 @@ def agent_run(
 
 
 def run_task(task: str, **arguments: Any) -> RunResult:
-    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`.
-
-    Raises `CtxtuiError`.
-    """
+    """Run an agent on `task`; other arguments as in `agent_run`. Raises `CtxtuiError`."""
 
     async def run_once() -> RunResult:
         async with agent_run(**arguments) as run:
@@ -133,7 +130,7 @@ Body = dict[str, Any]
 
 
 def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
-    """Make a function that curates request bodies with `policies` (names, or profile files).
+    """Make a function that edits request bodies by `policies` (names, or profile files).
 
     Settings are those of the folder `cwd`. Raises `BadConfig` and `NotFound` for misspelled policies. The function
     raises `CtxtuiError` for a body that is no request, or if its edits leave nothing.

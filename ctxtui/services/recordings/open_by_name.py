@@ -29,16 +29,16 @@ T = TypeVar("T")
 STREAM: Final = "-"
 LAST: Final = "last"
 SHORTEST_PREFIX: Final = 4
-"""Fewest characters that name an id, if only one begins with them."""
+"""Minimum characters of the start of an id that names it."""
 _MAX_CALL_DIGITS: Final = 9
 _MAX_LISTED: Final = 8
 
 
 class Named(Struct, frozen=True):
-    """The target of a name: a file in `path`, a stored id in `stored`, or standard input.
+    """The target of a name: the file `path`, the stored id `stored`, or neither: standard input.
 
     - `others`: further recordings in the folder or database that was named, newest first.
-    - `trouble`: why ctxtui's database was skipped in the search for the newest session ("": it was not).
+    - `trouble`: why ctxtui's database was not searched for the newest session ("": it was).
     """
 
     path: Path | None = None
@@ -56,7 +56,6 @@ class Newest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """A name that `locate` finds it by."""
         return self.named.stored or str(self.named.path)
 
 
@@ -77,7 +76,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     - A file, or a folder.
     - ``DATABASE#ID``: a session in a database, also by the start of its id or its title; ``FOLDER#ID``: in a folder of
       bodies.
-    - ``last``: the newest session of the directory `cwd`.
+    - ``last``: the newest session of the directory `cwd` or its repository.
     - An id, or its first characters (at least `SHORTEST_PREFIX`).
 
     Raises `NotFound`, `Several`, `NoContext`, `Unreadable`, and errors of ctxtui's own database.
@@ -104,8 +103,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 def find_last(cwd: Path, settings: Settings) -> Newest:
     """The newest session that ran in the directory `cwd` or its repository.
 
-    It is a recording, or one that is only stored. Raises `NotFound`; if there is no recording, also errors of the
-    database (else see `Named.trouble`).
+    Raises `NotFound`; if there is no recording in a file, also errors of the database (else see `Named.trouble`).
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
@@ -124,10 +122,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around` and is not of `files`.
-
-    None if there is none.
-    """
+    """The newest stored session that ran in `around` and is not of `files`. None if there is none."""
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
@@ -164,7 +159,7 @@ def _ambiguity_error(name: str, matches: list[FoundRecording], stored: list[str]
 
 
 def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
-    """Ask the database a question; empty if there is no database."""
+    """Ask ctxtui's database a question; empty if there is none."""
     path = database(settings.data_dir)
     if not path.exists():
         return []
@@ -177,9 +172,9 @@ def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> lis
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end.
+    """Read the located session to its end; after a `NoContext` the next of `named.others`.
 
-    Raises the errors of `load` and of ctxtui's own database.
+    Raises the errors of `load`, `load_stream` and ctxtui's own database.
     """
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:
@@ -190,10 +185,10 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 
 
 def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
-    """Like `open_named`, but a file is only opened: its first reading is returned.
+    """Like `open_named`, but a file is only opened: the second value is its first reading.
 
-    It may raise `NoContext` (see `open_recording`); further recordings are not tried then. A stored session follows
-    its host.
+    The first reading may raise `NoContext`; no further recording is tried then. Standard input is read to its end. A
+    stored session follows its host.
     """
     if named.stored:
         # Imported here: most runs name a file.
@@ -206,10 +201,7 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The result for the first of `paths` for which `attempt` does not raise `NoContext`.
-
-    Raises the first `NoContext` if there is none.
-    """
+    """The result for the first of `paths` that does not raise `NoContext`. Raises the first one if all do."""
     first: CtxtuiError | None = None
     for path in paths:
         try:

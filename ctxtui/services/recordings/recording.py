@@ -1,4 +1,4 @@
-"""An open recording: its session so far, and reading on as it grows. Files are only read."""
+"""An open recording: its session so far, and reading on as it grows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 _PAUSE_FACTOR: Final = 5.0
 """The pause before everything is read again, as a multiple of the reading time."""
 _CHECK_ALL_SECONDS: Final = 1.0
-"""Seconds between checks of companion files that have not grown for long."""
+"""Seconds between checks of companion files that do not grow."""
 
 
 @dataclass(slots=True)
 class RereadSource:
-    """A source, such as a database, that is read again as a whole when one of `files` changed."""
+    """A source, such as a database, that is read again whole when one of `files` has changed."""
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
@@ -37,10 +37,7 @@ class RereadSource:
 
 @dataclass(frozen=True, slots=True)
 class RecordingNews:
-    """New events of a recording.
-
-    After a rewrite, `session` is the whole session, read again and folded; otherwise it is None.
-    """
+    """New events of a recording; after a rewrite `session` has all of them, else it is None."""
 
     events: list[Event] = field(default_factory=list)
     session: Session | None = None
@@ -52,11 +49,8 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    - `fetch` reads and changes nothing that is shown; it may run in a worker thread.
-    - `add_news` folds the news into `session`, in the thread that shows it.
-    - `more` does both.
-
-    After a rewrite `session` is another object.
+    `fetch` reads, and may run in a worker thread; `add_news` folds the news into `session`, in the thread that shows
+    it. After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -72,7 +66,7 @@ class Loaded:
         self.path = path
         """The main file; None for a stream and a stored session."""
         self.gone = False
-        """Whether the file was deleted; it is read again if it comes back."""
+        """Whether the file is deleted now."""
         self._session = session
         self._reading = reading
         self._anew = anew
@@ -98,15 +92,12 @@ class Loaded:
 
     @property
     def paths(self) -> list[Path]:
-        """The main file and the companions found so far.
-
-        None for a stream, and for what is read again as a whole.
-        """
+        """The main file and the companions found so far. [] for a stream and what is read again whole."""
         return [tail.path for tail in self._reading.files()] if self._reading else []
 
     @property
     def is_stored(self) -> bool:
-        """Whether `name` is its id in the database: a stored session, or a chat."""
+        """Whether `name` is its id in ctxtui's database: a stored session, or a chat."""
         return self.path is None and self._reading is None
 
     @property
@@ -116,22 +107,20 @@ class Loaded:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """The unreadable records, the incomplete one at the end of each file, and missing files."""
+        """What could not be read: records, the incomplete end of each file, missing files."""
         return [*self._session.skipped, *(self._reading.incomplete() if self._reading else [])]
 
     @property
     def lines(self) -> int:
-        """Complete lines of the main file."""
         return self._reading.lines if self._reading else 0
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow, or a source to read again when it changes."""
+        """Whether there is a file that may grow, or a source to read again."""
         return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
-        """Whether model context was found so far."""
         return self._reading is None or self._reading.has_context
 
     def check(self) -> None:
@@ -143,8 +132,7 @@ class Loaded:
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last call; everything after a rewrite.
 
-        If the file is gone, or no recording after a rewrite, there is no news until it changes again. Raises
-        `NotFound`, `Unreadable`.
+        No news while the file is gone or unreadable after a rewrite. Raises `NotFound`, `Unreadable`.
         """
         reading = self._reading
         if reading is not None and self._anew is not None:
@@ -202,7 +190,6 @@ class Loaded:
         return self._replace_reading(old, fresh, events)
 
     def _read_anew(self, old: FirstReading, source: RereadSource) -> RecordingNews:
-        """Read the source again if its files changed; news only if its session changed too."""
         begun = time.monotonic()
         stamps = source.stamps()
         self.gone = stamps[0] == GONE
@@ -225,7 +212,7 @@ class Loaded:
         return RecordingNews(events, fresh.session)
 
     def add_news(self, news: RecordingNews) -> list[Event]:
-        """Fold `news` into the session; returns its events."""
+        """Fold `news` into the session; returns the events."""
         if news.session is not None:
             self._session = news.session
         else:
@@ -233,7 +220,6 @@ class Loaded:
         return news.events
 
     def more(self) -> list[Event]:
-        """Read on and fold the news into the session; returns the new events."""
         return self.add_news(self.fetch())
 
 

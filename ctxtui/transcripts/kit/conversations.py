@@ -28,7 +28,6 @@ CLIENT_TEXT: Final = re.compile(
     r"\s*(?:<(?:system-reminder|session_context|environment_context|user_instructions|permissions)|# AGENTS\.md)",
     re.IGNORECASE,
 )
-"""Start of a text that a client inserts as a user message."""
 _LABEL_CHARS: Final = 60
 _SYSTEM: Final = frozenset({"system", "developer"})
 _MIN_PROVIDER_ID_CHARS: Final = 12
@@ -76,7 +75,6 @@ class Conversation(Struct, kw_only=True, eq=False):
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """Sort key for the main thread; the greatest becomes it."""
         return self.client is not None and self.client.name == self.scope, len(self.calls), -self.number
 
 
@@ -99,7 +97,6 @@ class Conversations:
         """The main thread from the next `settle` on, by scope."""
         self._named: dict[str, Conversation] = {}
         self._settled = 0
-        """Number of named conversations at the last `settle`."""
         self._by_first: dict[tuple[str, str], list[Conversation]] = {}
         """Conversations that the client does not name, by scope and digest of a first message."""
         self._homes: dict[str, Conversation] = {}
@@ -165,7 +162,6 @@ class Conversations:
         return conversation
 
     def _was_compacted(self, conversation: Conversation, messages: Sequence[str]) -> bool:
-        """Whether the last call asked for a summary, and this request has another history."""
         last = self.calls[conversation.calls[-1]] if conversation.calls else None
         if last is None or COMPACTS not in last.extra:
             return False
@@ -208,7 +204,6 @@ class Conversations:
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
-        """List the blocks of a conversation's last answer, without headers."""
         if not conversation.calls:
             return []
         last, tree = self.calls[conversation.calls[-1]], self._tree
@@ -220,7 +215,6 @@ class Conversations:
     def _includes_answer(
         self, conversation: Conversation, items: Sequence[Item], messages: Sequence[str], shared: int
     ) -> bool:
-        """Whether a request has all messages of the last request, then a block of its answer."""
         if shared < len(conversation.messages) or len(messages) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == messages[shared])
@@ -238,7 +232,6 @@ class Conversations:
         return None
 
     def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...], scope: str) -> Conversation | None:
-        """Find the conversation that a request continues after a compaction by the client."""
         # Agents force a tool to get a summary, and quote its arguments in the first user text of the next request.
         prompt = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
         if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):
@@ -297,7 +290,6 @@ class Conversations:
         return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
 
     def update(self, conversation: Conversation, call: Call) -> list[Event]:
-        """Replace a call with a more complete version."""
         call = replace(call, thread=self.thread_id(conversation), epoch=self.calls[call.id].epoch)
         if self.calls[call.id] == call:
             return []
@@ -318,7 +310,6 @@ class Conversations:
         ]
 
     def events(self) -> Iterator[Event]:
-        """Yield events for the current state of all conversations."""
         self.settle()
         yield from (conversation.announced for conversation in self._all if conversation.announced is not None)
         yield from map(CallSeen, self.calls.values())

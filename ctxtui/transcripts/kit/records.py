@@ -61,7 +61,6 @@ class LineBuffer:
         return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
 
     def drop(self, count: int) -> None:
-        """Drop the first `count` bytes of the rest."""
         remaining = self.rest.data[count:]
         self._waiting = [remaining] if remaining else []
         self._start += count
@@ -102,8 +101,6 @@ class RawRecord(Struct, frozen=True):
 
 
 class BrokenRecord(Struct, frozen=True):
-    """Text on line `line` that is not a JSON object, and the reason."""
-
     line: int
     start: int
     end: int

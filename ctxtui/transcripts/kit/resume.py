@@ -260,7 +260,6 @@ def inserted_blocks(entries: Iterable[ResumeEntry], appended: Iterable[Sequence[
 
 
 def new_blocks(entries: Sequence[ResumeEntry], appended: Iterable[Sequence[Item]]) -> list[Block]:
-    """List the inserted blocks, and the new content of changed ones."""
     changed = [block for entry in entries for block in entry.changes.values() if block is not None]
     return [*inserted_blocks(entries, appended), *changed]
 
@@ -460,7 +459,6 @@ def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
 
 
 def _count_common(wanted: Sequence[str], recorded: Sequence[str]) -> list[int]:
-    """Count, from each position of `recorded` on, the elements that equal the start of `wanted`."""
     # In linear time (the Z algorithm): a session may have thousands of equal blocks.
     sequence = [*wanted, None, *recorded]
     counts = [0] * len(sequence)
@@ -533,7 +531,6 @@ def add_member(raw: bytes, member: str, value: bytes) -> bytes:
 
 
 def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
-    """List each loss once, with its count if it is more than one."""
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 
 

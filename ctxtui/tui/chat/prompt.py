@@ -39,25 +39,21 @@ PAUSE_SECONDS = 0.7
 
 
 class TalkController(ChatController):
-    """Takes the user's messages, asks for permissions, and whether to leave."""
-
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
         self._edits = edits
         self._talk_question: Question | None = None
         self._own_question: Question | None = None
-        """The last question of this controller: message, permission or quit."""
+        """The last question of this controller."""
         self._permission_question: Question | None = None
         """The last question for permission."""
         self._permission_first = ""
-        """Id of the call to ask about even though something is typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
         self._approval_layout = ApprovalLayout(self.host, access, self._on_approval_laid_out)
         self._early_messages: tuple[str, ...] = ()
         self._branch_node: int | None = None
         """Node where the next message branches off; None: at the end."""
         self._branch_hint = ""
-        """Shown about the branch on the prompt line."""
         self._draft_timer: Timer | None = None
         self._draft = ""
         self._draft_aside: str | None = None
@@ -77,11 +73,10 @@ class TalkController(ChatController):
 
     @property
     def waiting_call(self) -> ToolCall | None:
-        """The first call that waits for permission, or None."""
         return self._approval_layout.waiting_call
 
     def talk(self, text: str = "") -> None:
-        """Open the prompt with `text` or the draft; ask about a tool that waits instead, if any."""
+        """Open the prompt with `text`, else the draft; if a tool waits for permission, ask about it."""
         if self.waiting_call is not None:
             self._ask_permission()
             return
@@ -93,7 +88,6 @@ class TalkController(ChatController):
         return self.prompt.question is not None and self.prompt.question is self._talk_question
 
     def _ask_own(self, question: Question) -> None:
-        """Ask one of the questions that are paused by other questions and then asked again."""
         self._own_question = question
         self.prompt.ask(question)
 
@@ -120,7 +114,7 @@ class TalkController(ChatController):
 
     @property
     def _permission_words(self) -> Spans:
-        """The hint in the prompt while a tool waits and the user types; `esc` opens the question."""
+        """The hint in the prompt while a tool waits; [] if none does."""
         call = self.waiting_call
         if call is None:
             return []
@@ -128,7 +122,6 @@ class TalkController(ChatController):
         return [Span(message, "warn"), Span("esc", "accent bold"), Span(" answers ", "dim")]
 
     def refresh_keys(self) -> None:
-        """Update the end of the line: files of the message, held requests, hints."""
         if self._talk_question is not None and self.is_talking:
             self.prompt.edit.right, self.prompt.edit.short_right = self._prompt_keys(), self._short_hint
             self._talk_question.esc = self._esc
@@ -143,13 +136,12 @@ class TalkController(ChatController):
         return "answer" if self.waiting_call is not None else "to the panes"
 
     def paste_image(self) -> None:
-        """Add the image in the clipboard to the message."""
         if not self.is_talking:
             self.talk()
         self._files.paste_image(self.prompt.edit.insert, self.prompt.refuse)
 
     def _ask_permission_if_idle(self) -> None:
-        """Ask about a waiting tool at once, unless the user types or another question is open."""
+        """Ask about a waiting tool, unless the user types or another question is open."""
         call = self.waiting_call
         first = call is not None and call.id == self._permission_first
         if not self.prompt.is_asking or (self.is_talking and (first or not self.prompt.edit.buffer.size)):
@@ -157,7 +149,7 @@ class TalkController(ChatController):
         self.refresh_keys()
 
     def ask_permission_now(self) -> bool:
-        """Ask about a waiting tool even though something is typed; return whether one waits."""
+        """Ask about a waiting tool even if something is typed; return whether one waits."""
         call = self.waiting_call
         if call is None:
             return False
@@ -171,7 +163,6 @@ class TalkController(ChatController):
         return self._approval_layout.approval if self.prompt.question is self._permission_question else None
 
     def _ask_permission(self) -> None:
-        """Ask about the first waiting tool once its content is laid out."""
         shown = self._approval_layout.approval
         if shown is not None and self._approval_layout.is_current:
             self._ask_permission_for(shown)
@@ -211,7 +202,6 @@ class TalkController(ChatController):
         self._ask_own(self._permission_question)
 
     def typed_early(self, text: str) -> None:
-        """Put keys typed before the question could be read into the prompt; the question waits."""
         self._draft, self._permission_first = self._draft + text, ""
         self._open_prompt(self._draft)
 
@@ -237,7 +227,7 @@ class TalkController(ChatController):
         self._ask_permission_if_idle()
 
     def send(self, text: str) -> None:
-        """Send `text` to the model once its files are known to be sendable."""
+        """Send `text` once its files are known to be sendable; nothing if it is blank."""
         words = text.strip()
         if words:
             self._files.send(words, self._send, self._open_prompt)
@@ -279,7 +269,6 @@ class TalkController(ChatController):
         self.access.soon(self._show_permission_hint)
 
     def _show_permission_hint(self) -> None:
-        """Show in the panes that a tool waits, and that `i` answers."""
         call = self.waiting_call
         if call is not None and not self.prompt.is_asking:
             message = f"{safe_text.one_line(call.name, 40)} needs your permission: "
@@ -288,7 +277,6 @@ class TalkController(ChatController):
             )
 
     def send_early(self) -> None:
-        """Send messages that were typed before the model was ready."""
         early, self._early_messages = self._early_messages, ()
         for words in early:
             self.send(words)
@@ -299,7 +287,7 @@ class TalkController(ChatController):
         self._open_prompt(self._draft)
 
     def recover_draft(self, text: str) -> None:
-        """Restore the draft of the chat's end, unless something is typed already."""
+        """Restore a saved draft, unless something is typed already."""
         if self._draft or (self.is_talking and self.prompt.edit.text):
             return
         self._draft = text
@@ -322,7 +310,6 @@ class TalkController(ChatController):
         self.host.keep_draft(text)
 
     def _save_draft_later(self) -> None:
-        """Save the draft once the keys rest, since it may be long."""
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_timer = self.access.timer(_DRAFT_SAVE_SECONDS, self._save_draft)
@@ -330,7 +317,7 @@ class TalkController(ChatController):
     # The turn
 
     def hold(self) -> None:
-        """Hold the next request, cancel that, or release the held one."""
+        """Hold the next request, cancel that, or release the held request."""
         runner = self.host.runner
         if runner is None:
             self.show_message(
@@ -351,10 +338,7 @@ class TalkController(ChatController):
         self.host.feed(events.Released())
 
     def leave(self) -> None:
-        """On `esc`, close what is open, clear the marks, leave another pane or interrupt the turn.
-
-        Staged edits are never discarded.
-        """
+        """Close what is open, else clear the marks, leave another pane or interrupt the turn."""
         if self.state.on.closed.emit():
             self.prompt.leave()
         elif self.state.unmark():
@@ -387,7 +371,7 @@ class TalkController(ChatController):
         self._branch_from(parent, "starts a branch here")
 
     def branch_here(self) -> None:
-        """Let the next message continue from the call shown; at the last call, only open the prompt."""
+        """Let the next message continue from the call shown, and open the prompt."""
         if self._refuse_while_running() or self.state.study is None:
             return
         calls = self.state.study.thread(self.state.thread).calls
@@ -443,10 +427,7 @@ class TalkController(ChatController):
 
 
 def _describe_headroom(limits: Sequence[Headroom], now: float) -> Spans:
-    """The tightest of `limits`, which comes first, if less than half of it is left.
-
-    `now` in Unix seconds.
-    """
+    """The first of `limits`, if less than half of it is left; `now` in Unix seconds."""
     if not limits or limits[0].share >= 0.5:
         return []
     tightest = limits[0]

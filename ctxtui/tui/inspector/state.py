@@ -138,7 +138,6 @@ class InspectorState:
         self.on.shown.emit()
 
     def fit(self) -> None:
-        """Update panes that became visible or larger after a resize."""
         if self.study is None or self.recording_end is not None or not self.study.session.threads:
             return
         transcript = self.panels.transcript
@@ -260,7 +259,6 @@ class InspectorState:
             self.panels.transcript.update_rows(place)
 
     def follow(self, follows: bool) -> None:
-        """Follow the recording or not, as the user chose."""
         self.follows = self._follows_by_hand = follows
 
     # What lists ask
@@ -283,13 +281,13 @@ class InspectorState:
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
         """Show the differences of two `calls` of `thread`, numbered from 1.
 
-        It begins at position `block`. `then` is called when the user goes to a block from there.
+        The cursor starts at the first difference from position `block` on. `then` is called when the user goes to a
+        block from there.
         """
         first, second = calls
         self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)
 
     def subscribe_messages(self, do: Callable[[Spans], object]) -> Callable[[], object]:
-        """Subscribe to messages; return a function that unsubscribes."""
         self.on.message_shown.subscribe(do)
         return lambda: self.on.message_shown.unsubscribe(do)
 

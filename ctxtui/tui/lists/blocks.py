@@ -33,10 +33,7 @@ Row = TypeVar("Row")
 
 
 class BlockList(HostedList[Row, int], Generic[Row]):
-    """A list of blocks of the context shown.
-
-    Order and cursor stay for the next time it is opened.
-    """
+    """A list of blocks of the context shown; its order and cursor stay when it is closed."""
 
     edit_hint: ClassVar[str] = "⏎ goes to the block"
 
@@ -53,7 +50,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     @abstractmethod
     def figures(self, rows: Sequence[Row]) -> Table[Row]:
-        """Return the table of these rows, without the column of marks."""
+        """Return the table of these rows without the column of signs."""
 
     def on_mount(self) -> None:
         self._unsubscribe = self.host.subscribe_messages(self._show_message)
@@ -109,7 +106,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
     # Keys
 
     def mark(self) -> None:
-        """Mark or unmark the block under the cursor and go to the next row."""
         row = self.pane.row
         if row is not None:
             node, marks = self.node(row), self.host.marks
@@ -122,7 +118,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         self._redraw()
 
     def edit(self, kind: str) -> None:
-        """Stage an edit of the marked blocks, or of the one under the cursor."""
         row, marks = self.pane.row, self.host.marks
         if marks and not any(self.node(each) in marks for each in self.rows):
             message = f"{len(marks):,} marked block{' is' if len(marks) == 1 else 's are'} not in this list. "
@@ -131,7 +126,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
             self.host.edit(kind, self.node(row))
 
     def in_inspector(self, command: str) -> None:
-        """Run a command of the inspector below; its message is shown here."""
+        """Run a command of the inspector; its message is shown here."""
         self.app.screen_stack[-2].call_later(self.app.screen_stack[-2].run_action, f"command('{command}')")
 
 
@@ -215,7 +210,7 @@ MORE_ON_ROWS: tuple[type[Command], ...] = (ApplyInList, UndoInList, PinRow, Trun
 
 
 class HeaviestScreen(BlockList[HeavyBlock]):
-    """The heaviest blocks by tokens, by carry or by cost."""
+    """The heaviest blocks, by carry, tokens or cost."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, OrderRows, *MORE_ON_ROWS)
     heading, empty_text, order, max_rows = "heaviest", "No block in this context.", "carry", heaviest_blocks.MAX_BLOCKS
@@ -292,7 +287,6 @@ class RepeatsScreen(BlockList[Repeated]):
         return host.scene is not None and host.scene.counted
 
     def load(self) -> Sequence[Repeated]:
-        """Find duplicates, also in files of the workspace."""
         scene = self.scene
         if scene is None:
             return ()
@@ -338,7 +332,6 @@ class ToolsScreen(HostedList[ListRow, None]):
         return host.scene is not None
 
     def load(self) -> Sequence[ListRow]:
-        """Count the calls of each tool; slow for a long thread."""
         return toolset.rows(toolset.thread_toolset(self.scene).servers) if self.scene is not None else ()
 
     def table(self, rows: Sequence[ListRow]) -> Table[ListRow]:

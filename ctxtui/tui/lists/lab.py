@@ -1,4 +1,4 @@
-"""The lab: variants of the session as rows, their contexts as curves. Enter opens a variant."""
+"""The lab: variants of the session as rows, their contexts as curves."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ PLACE: Final = "place"
 class LabAction(NamedTuple):
     """Result of the lab.
 
-    Stage the edits of a variant (`row`), open the session at `path` with the message `note`, or stage the breakpoints
-    of the strategy `cache`.
+    Stage the edits of `row`, open `path`, or stage the breakpoints of the strategy `cache`. `note` is a message about
+    the opened session.
     """
 
     kind: str
@@ -112,8 +112,6 @@ class ShowCurve(Command):
 
 
 class LabStepped(Message):
-    """Progress of the lab, or why it failed."""
-
     def __init__(self, step: LabProgress | None, error: str = "") -> None:
         super().__init__()
         self.step = step
@@ -121,8 +119,6 @@ class LabStepped(Message):
 
 
 class LabWritten(Message):
-    """A variant was written as a session, or why not."""
-
     def __init__(self, variant: VariantFile | None, error: str = "") -> None:
         super().__init__()
         self.variant = variant
@@ -140,7 +136,6 @@ class CurvesBoard(Board):
         self.progress: Spans = ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the curves, and below them the notes that fit."""
         if self.lab is None:
             return [self.progress] if self.progress else ()
         lines = [line for note in views.notes(self.lab) for line in _wrapped(note, width - 2)]
@@ -156,7 +151,6 @@ class CurvesBoard(Board):
 
 
 def _is_placeable(cache: str) -> bool:
-    """Whether the breakpoints of a strategy or lifetime can be set in the next request."""
     return cache in LIFETIMES or find_strategy(cache) is not None
 
 
@@ -166,7 +160,7 @@ def _wrapped(note: Spans, room: int) -> list[Spans]:
 
 
 class LabScreen(ListScreen[LabLine, LabAction]):
-    """The variants that `worker` tries in a separate process, which ends with the screen."""
+    """The variants that `worker` tries; its process ends with the screen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         OpenVariant, StageVariant, SeekBest, PlaceMarkers, AddPolicy, AddCache, AddModel, ShowCurve,
@@ -197,7 +191,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._worker.close()
 
     def on_resize(self) -> None:
-        """Fit the table to its rows, at most half of the screen."""
         rows = len(self.rows) or 10
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
@@ -205,11 +198,9 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._run_steps(lambda: self._worker.steps(OpenLab.try_variants, policies, caches, models))
 
     def seek(self) -> None:
-        """Try every candidate for the best variant."""
         self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
-        """Post the `steps` from a worker; an earlier one is cancelled."""
 
         def work() -> None:
             worker = get_current_worker()
@@ -277,7 +268,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.curves.redraw()
 
     def choose(self, row: LabLine) -> LabAction | None:
-        """Open the variant in a worker; the screen stays open meanwhile."""
         self.open_variant()
         return None
 
@@ -306,7 +296,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
             self.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
 
     def stage(self) -> None:
-        """Close with the row whose edits are to be staged."""
         row = self.pane.row
         if row is None:
             return
@@ -316,7 +305,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
             self.show_message([Span("This variant makes no edits, so there is nothing to stage.", "dim")])
 
     def place(self) -> None:
-        """Close with the strategy whose breakpoints are to be staged."""
         row = self.pane.row
         current = row.row.cache if row is not None else RECORDED
         tried = [line.row.cache for line in self.rows if _is_placeable(line.row.cache)]
@@ -337,7 +325,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.prompt.ask(Question([Span(f" {kind} › ", "accent bold")], partial(self._try_named, kind)))
 
     def _try_named(self, kind: str, text: str) -> None:
-        """Try what was typed, in addition to the present rows."""
         if words := text.strip():
             arguments = {"policy": ((words,), (), ()), "cache": ((), (words,), ()), "model": ((), (), (words,))}
             self._try(*arguments[kind])

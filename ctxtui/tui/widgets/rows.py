@@ -25,7 +25,6 @@ class Viewport:
         self.top = 0
         """Line at the top of the view."""
         self._fitted_room = 0
-        """Height of the view when the scroll position was last adjusted to it."""
 
     @property
     def last_top(self) -> int:
@@ -92,7 +91,6 @@ class Viewport:
         self.scroll_to(heights.line_of(row) + min(inside, max(0, heights.height(row) - 1)))
 
     def mark_fitted(self) -> None:
-        """Note that the scroll position fits the present height of the view."""
         self._fitted_room = self.room
 
 
@@ -232,7 +230,6 @@ class ScrolledRows(Board):
         self.refresh()
 
     def measure(self) -> None:
-        """Measure the heights again; the row at the top stays there."""
         count, width = self.row_count, self.body_width
         tall = {index: self.row_height(index, width) for index in self.opened if index < count} if width else {}
         self.viewport.set_heights(Heights(count, tall))
@@ -277,7 +274,6 @@ class ScrolledRows(Board):
         self.viewport.mark_fitted()
 
     def body_line(self, y: int, look: Look) -> Strip:
-        """Return a line in view, painted once until something about it changes."""
         view = self.viewport
         if view.heights.count != self.row_count:
             self.measure()  # first frame, or data changed before reload

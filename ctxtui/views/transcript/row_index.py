@@ -20,7 +20,7 @@ MISSING: Final = ROOT
 class RuleRow(NamedTuple):
     """A row that is no block, before the node `before`.
 
-    `kind`: the way an epoch starts, ``answer``, ``since`` (blocks not sent yet), or a kind that edits add.
+    `kind`: the start of an epoch, ``answer``, ``since`` (blocks not sent yet), or a kind that edits add.
     """
 
     kind: str
@@ -53,8 +53,6 @@ class Boundaries:
 
 
 class PathNodes:
-    """Nodes of the context shown, in prompt order; the shared prefix of two contexts is reused."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.nodes = array("i")
@@ -71,8 +69,7 @@ class PathNodes:
 class RowIndex:
     """The entries of the context shown, in prompt order.
 
-    An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`. `show` reuses the
-    prefix shared with the previous context, so that going to the next call costs only its new blocks.
+    An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -85,17 +82,17 @@ class RowIndex:
         """Rows of the context without the tails, and how many of them are rules."""
         self._shared_withheld = 0
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
-        """Categories without rows, and how many blocks are shown in another category than their own."""
+        """Categories without rows, and the number of blocks shown in another category than their own."""
         self._missing = False
         self._partial = False
         self.withheld = array("i")
-        """Nodes of encrypted reasoning; the first has a row for all of them."""
+        """Nodes of encrypted reasoning; at most the first has a row, for all of them."""
         self._sealed: dict[int, bool] = {}
         self._added = 0
-        """Extra depth of the context shown compared with the one that the tails continue."""
+        """Depth of the context shown less that of the one that the tails continue; at least 0."""
         self._tails: Sequence[tuple[RuleRow, int]] = ()
-        """Tails after the context; `_known_rules` counts the rules before blocks when they were added."""
         self._known_rules = 0
+        """Number of rules before blocks at the last `show`."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -113,7 +110,7 @@ class RowIndex:
 
     @property
     def context_blocks(self) -> int:
-        """Number of the context's rows that are blocks: no rules, unrecorded content or tails."""
+        """Number of rows that are blocks of the context, without tails."""
         return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:
@@ -132,10 +129,10 @@ class RowIndex:
     ) -> None:
         """Show the context `head`, then each of `tails`: a rule, and the blocks up to a node.
 
-        A tail's blocks begin with the node that its rule precedes. `boundaries` are rules by the node they precede;
-        `hidden` are category indices to leave out (`moved` maps nodes to another category in which they are shown);
-        `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`), encrypted
-        reasoning gets no row: that is further up.
+        - `boundaries`: rules by the node that they precede.
+        - `hidden`: indices of categories to leave out; `moved`: nodes -> another category in which they are shown.
+        - `missing`: add the row of unrecorded content.
+        - `partial`: the context is the end of a longer one: encrypted reasoning gets no row.
         """
         moved, rules_by_node, tails = moved or {}, boundaries or {}, list(tails)
         filters = (hidden, len(moved) if hidden else 0)
@@ -203,9 +200,9 @@ class RowIndex:
             del self._rules[-removed_rules:]
 
     def _back_to(self, node: int) -> int:
-        """Cut the rows back to those of the context `node`, and return the node they end at.
+        """Cut the rows back to the context `node`; returns the node that they end at.
 
-        The context is shorter if its last message may still get content.
+        That is earlier if the last message may still get content.
         """
         self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
@@ -248,12 +245,12 @@ class RowIndex:
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
 
     def depth(self, node: int) -> int:
-        """Depth of `node`; in the tails of a context with inserts as if they continued it."""
+        """Depth of `node`; in tails as if they continued the context shown."""
         depth = self._tree[node].depth
         return depth + self._added if self._added and self.is_in_tail(node) else depth
 
     def sort_position(self, entry: int) -> int:
-        """Twice the depth of an entry's block, so that rules fit between blocks."""
+        """Twice the depth of an entry's block; one less for a rule before it."""
         if entry >= 0:
             return 2 * self.depth(entry)
         return 2 * self.depth(self.rule(entry).before) - 1

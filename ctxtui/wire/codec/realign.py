@@ -1,7 +1,6 @@
 """Adapt a skeleton to edited blocks; the others keep their spelling and cache breakpoints.
 
-Elements (a message, a tool, a system text) and their
-oddities are described in `codec.element`.
+Elements (a message, a tool, a system text) and their oddities are described in `codec.element`.
 """
 
 from __future__ import annotations
@@ -34,18 +33,13 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _SectionItems(NamedTuple):
-    """Indexes of one section's items in the old and the new body."""
-
     section: Section
     old: list[int]
     new: list[int]
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """Adapt the skeleton of a body from items `old` to `new`.
-
-    Raises `Malformed` if it does not fit `old`.
-    """
+    """Adapt the skeleton of a body from items `old` to `new`. Raises `Malformed` if it does not fit `old`."""
     with malformed_on_mismatch():
         return _realign(skeleton, grammar, old, new)
 
@@ -143,10 +137,6 @@ def _realign_section(
 
 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """Put a slot for `section` into the frame, before the messages; also return its index.
-
-    The body lacks the section, or has an unusable value of it.
-    """
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
@@ -158,7 +148,6 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
 def _section_oddities(
     section_items: _SectionItems, before: dict[str, Oddity], edit: _ItemsEdit
 ) -> tuple[dict[str, Oddity], int]:
-    """The oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
     ranges = group_elements(section_items.section, kinds, before)
@@ -186,11 +175,9 @@ _OldElements = dict[int, tuple[int, int]]
 def _group_items(
     section_items: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], old_elements: _OldElements
 ) -> list[list[int]]:
-    """Group the new items into elements.
-
-    An element begins at the first block of an old one, or at a new block that can begin one. In a merged section it
-    begins where the blocks of another old element follow.
-    """
+    """Group the new items into elements."""
+    # An element begins at the first block of an old one, or at a new block that can begin one; in a merged section,
+    # where the blocks of another old element follow.
     groups: list[list[int]] = []
     element = -1
     for n in section_items.new:
@@ -217,8 +204,7 @@ def _element_oddity(
     """Spelling that an element keeps from the old elements that its blocks come from.
 
     `origins`: for each of its blocks the old element and the index in it (None: a new block); `before`, `sizes`: the
-    old elements' oddities, and their numbers of blocks. Without any, it keeps the style of its first old block's
-    element.
+    old elements' oddities, and their numbers of blocks.
     """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:
@@ -236,10 +222,7 @@ def _element_oddity(
 
 
 def _find_slot(odd: Oddity, index: int) -> Slot | None:
-    """The slot of the block at `index` of an old element.
-
-    None if it is spelled in the body's style.
-    """
+    """The slot of the block at `index` of an old element; None if it has the body's style."""
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 
@@ -252,11 +235,9 @@ def _alignment_key(item: Item) -> _Key:
 
 
 def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
-    """Map each new item to the index of the same old item, or None for a new one; order is kept.
-
-    Items that occur once are matched first. Headers are alike: an inserted one would otherwise match the header of a
-    later message and take everything between with it.
-    """
+    """Map each new item to the index of the same old item, or None for a new one; order is kept."""
+    # Items that occur once are matched first. Headers are alike: an inserted one would otherwise match the header of a
+    # later message and take everything between with it.
     a, b = [_alignment_key(item) for item in old], [_alignment_key(item) for item in new]
     origins: list[int | None] = []
     for (start, end), (first, last) in align_sequences(a, b):
@@ -282,10 +263,7 @@ def _match_in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range
 
 
 def find_replacements(old: Sequence[Item], new: Sequence[Item], origins: Sequence[int | None]) -> dict[int, int]:
-    """Map new items to the old items that they replace at the same position, by index.
-
-    A cache breakpoint keeps its position when the block under it is replaced.
-    """
+    """Map new items to the old items that they replace at the same position, by index."""
     pairs: dict[int, int] = {}
     n, before = 0, -1
     while n < len(new):

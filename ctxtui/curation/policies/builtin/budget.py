@@ -166,8 +166,6 @@ class _Level(_EditSets):
 
 
 class _Tried:
-    """Cache of single policies' proposals and their effects."""
-
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._policy_context = policy_context
@@ -249,17 +247,15 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of each edit's last position and risk."""
-
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
-        """Whether an edit is allowed: it changes only positions before `bound`.
+        """Whether an edit may be used.
 
-        None at which the user reverted an edit of a policy. An edit that risks more than externalizing must also end
-        before `limit`.
+        It changes only positions before `bound`, none at which the user reverted an edit of a policy. An edit that
+        risks more than externalizing must also end before `limit`.
         """
         reach = self._known.get(edit.id)
         if reach is None:

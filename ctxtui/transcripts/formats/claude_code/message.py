@@ -80,7 +80,6 @@ def _parse_any_report(raw: bytes) -> Report:
 
 
 def _parse_common_report(raw: bytes, final: bool) -> Report | None:
-    """Parse a report in the common form; None for any other."""
     try:
         record = _COMMON_DECODER.decode(raw)
     except msgspec.ValidationError:
@@ -223,7 +222,6 @@ def _parse_outline(raw: bytes) -> list[ContentPart]:
 
 
 def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
-    """Parse the JSON value `message`; a bare string is a message of `role`."""
     if isinstance(message, str):
         return ClaudeMessage(role, _parts_from_value(message), string=True)
     if not isinstance(message, dict):
@@ -267,7 +265,6 @@ def parse_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
 
 
 def _parse_mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
-    """Parse a list that holds other values than objects."""
     parts = []
     for item in map(bytes, _RAW_PARTS_DECODER.decode(raw)):
         if item[:1] != b"{":
@@ -364,7 +361,6 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
 
 
 def is_exit_command(text: str) -> bool:
-    """Whether this command leaves the client."""
     return _EXIT_COMMAND.match(text) is not None
 
 

@@ -108,7 +108,6 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the next point; `rendered`: its items are an attachment as sent."""
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -171,7 +170,6 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _order_items(chain: Iterable[Point]) -> list[Item]:
-    """Order the points' items as in a request."""
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
@@ -264,7 +262,7 @@ def with_front(tree: Tree, front: int, head: int, old: int) -> int:
 
 
 def newest_time(point: Point) -> float | None:
-    """Return the time of the newest record after the anchor of `point` (Unix seconds)."""
+    """Return the time of the newest record from the anchor up to `point` (Unix seconds)."""
     newest = point.anchor.latest
     for side in point.anchor.sides:
         newest = later_time(newest, side.at)

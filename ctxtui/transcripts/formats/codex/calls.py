@@ -98,7 +98,6 @@ class Calls(Struct, kw_only=True):
     root: str = ""
     """The session in which the file's first calls were made: another one if it is a fork."""
     copied_lines: int = 0
-    """Lines of the file that ctxtui copied from another session."""
     model: str = ""
     effort: str = ""
     open: Call | None = None
@@ -116,11 +115,9 @@ class Calls(Struct, kw_only=True):
     """Calls that ended without a count since the last count."""
     _model: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
-    """Id -> the time of the item that it was derived from."""
     _finished: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended; copies of them are ignored."""
     _records: bool = False
-    """Whether the client writes a usage record for each response."""
     _compactions: int = 0
     _ended: Call | None = None
 
@@ -210,7 +207,6 @@ class Calls(Struct, kw_only=True):
         return call
 
     def close(self) -> None:
-        """End the current call, with or without a count."""
         if self.open is not None:
             self._uncounted.append(self._complete_call(self.open))
             self._ended = self._uncounted[-1]

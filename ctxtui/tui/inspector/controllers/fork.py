@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class Handover(Struct, frozen=True):
     """A context that was handed over.
 
-    `copied` is in the clipboard, `command` continues with the context ("": none), `place` is where it was written,
-    `without` lists what was left out, `folder` is where the command must be run ("": anywhere).
+    - `copied`: a text for the clipboard; `place`: where the context was written.
+    - `command`: continues with it ("": none); `folder`: where to run that ("": anywhere).
+    - `without`: what was left out.
     """
 
     copied: str
@@ -68,7 +69,7 @@ class ForksController(Controller):
 
 
 class ForkController(EditController):
-    """Continues from a call, here or elsewhere, and offers it for an unfinished chat."""
+    """Continues from a call, here or elsewhere; offers it for an unfinished chat."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access, edits)
@@ -94,7 +95,6 @@ class ForkController(EditController):
         self.show_message([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
-        """Show who hosts the chat, and offer a branch if its last call has an answer."""
         branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
         self.show_message(
             [Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])]
@@ -102,12 +102,12 @@ class ForkController(EditController):
 
     @property
     def _last_answered(self) -> int:
-        """The number of the thread's last call; 0 if it has no answer yet."""
+        """The number of the thread's last call; 0 if it has no answer."""
         calls = self.state.study.thread(self.state.thread).calls if self.state.study is not None else ()
         return len(calls) if calls and calls[-1].id else 0
 
     def continue_from_here(self) -> None:
-        """Continue from the call shown; with edits, ask where: here, in a tool, by curl, in a file."""
+        """Continue from the call shown; with applied edits, ask where."""
         overlay, scene, area = self.edits.overlay, self.panels.scene, self.edits.staging_area
         if overlay is None or scene is None or area is None or not overlay.in_force:
             self.talk_here()
@@ -152,10 +152,7 @@ class ForkController(EditController):
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
-        """Write a new session where the tool that recorded this one finds it.
-
-        Ask for the place if that is not known.
-        """
+        """Write a new session where the tool of `form` finds it. Ask for the place if that is not known."""
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 
@@ -216,7 +213,6 @@ class ForkController(EditController):
         self.access.work(run, "continuing")
 
     def _report_handover(self, handover: Handover) -> None:
-        """Copy the command, log it, and show it with what was left out."""
         self.access.copy(handover.copied)
         overlay = self.edits.overlay
         if overlay is not None:
@@ -230,10 +226,7 @@ class ForkController(EditController):
         )
 
     def talk_here(self) -> None:
-        """Start a chat from the call shown.
-
-        At the end of a chat, continue it, or branch if another hosts it.
-        """
+        """Start a chat from the call shown. At a chat's end, continue it, or branch if it is hosted elsewhere."""
         loaded = self.state.loaded
         if self.state.source.name == "-":
             self.show_message(failed("You cannot continue from standard input; save it to a file first."))
@@ -265,7 +258,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the resumable formats by key: the recording tool's (`own`) and translations."""
+    """The forms to resume by key: `own`, of the recording's tool ("": none), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}

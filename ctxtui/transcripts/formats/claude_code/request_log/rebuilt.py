@@ -1,7 +1,4 @@
-"""Rebuilds the requests of one Claude Code file from its request records (facts §13.1).
-
-Every request is a path of messages. A request that continues another one shares its beginning.
-"""
+"""Rebuilds the requests of one Claude Code file from its request records (facts §13.1)."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ def decode_request(raw: bytes) -> RequestRecord:
 class RecordedMarker(NamedTuple):
     """A cache breakpoint: its value, and its `path` from the body's top.
 
-    Such as ``("messages", 1, "content", 0)``; empty if it was recorded in another form.
+    For example ``("messages", 1, "content", 0)``; empty if it was recorded in another form.
     """
 
     path: tuple[str | int, ...]
@@ -90,7 +87,6 @@ def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
 
 
 _UNKNOWN: Final = -1
-"""The `SentMessage.head` of a message whose nodes are not built."""
 _ROOT: Final = ""
 """The hash of the path without messages."""
 _BETAS, _CUT, _WITHHELD = "betas", "cut", "withheld"
@@ -102,8 +98,8 @@ class SentMessage(Struct, eq=False):
     """A message of a request, after the messages before it (`up`).
 
     - `count`: number of messages including it.
-    - `head`: the end of the context.
-    - `lost`: hash of a message that is missing in the file; "": none is.
+    - `head`: the node at which it ends.
+    - `lost`: hash of a message up to it that is missing in the file; "": none is.
     - `next`: messages that follow it in some request, by hash.
     """
 
@@ -118,8 +114,9 @@ class SentMessage(Struct, eq=False):
 class ClaudeRequest(Struct, kw_only=True, eq=False):
     """A recorded request.
 
-    `last` is its last message, None if the request that it continues is not in the file (`lost`: its id). `answered`:
-    an answer names it; `fresh`: it continues no other request.
+    - `last`: its last message; None if the request that it continues is not in the file (`lost`: its id).
+    - `answered`: an answer names it; `fresh`: it continues no other request.
+    - `at`: its time (Unix seconds); None if not recorded.
     """
 
     id: str
@@ -194,7 +191,6 @@ class ClaudeRequests:
         return request
 
     def _kept_message(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
-        """Find the last message of `base` that a request keeps, under the request's own shape."""
         last = base.last
         if last is None or not 0 <= record.keep <= last.count:
             return None
@@ -215,10 +211,7 @@ class ClaudeRequests:
         return moved
 
     def continues_answered(self, request: ClaudeRequest) -> bool:
-        """Whether a request begins with all messages of the last answered one.
-
-        A process that names no earlier request, but has its context, was restarted.
-        """
+        """Whether a request begins with all messages of the last answered one."""
         last = self.answered.last if self.answered is not None else None
         message = request.last
         while message is not None and last is not None and message.count > last.count:
@@ -235,14 +228,14 @@ class ClaudeRequests:
         return self._requests.get(id_)
 
     def shape_of(self, request: ClaudeRequest) -> RequestShape | None:
-        """Return system prompt and tools of a request; None if they are not in the file."""
+        """Return system prompt and tools of a request; None if they are not recorded."""
         shape = self.store.shape(request.shape)
         return shape or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
-        """Rebuild a request as a call without an answer; None if impossible.
+        """Rebuild a request as a call without an answer; None if impossible. Also returns what is missing.
 
-        Also returns notes: the reason, each once, or the cache breakpoints whose position does not exist.
+        The same missing part is returned only once.
         """
         shape = self.shape_of(request)
         if shape is None:
@@ -288,7 +281,7 @@ class ClaudeRequests:
         return [Skipped(request.line, text)]
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
-        """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
+        """Build the nodes up to `last`; returns the hash of a missing message ("": none)."""
         unbuilt: list[SentMessage] = []
         at: SentMessage | None = last
         while at is not None and at.head == _UNKNOWN:
@@ -315,7 +308,7 @@ class ClaudeRequests:
     def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """Map the cache breakpoints to items; report those whose position does not exist."""
+        """The cache breakpoints by item index, and a note on those whose position does not exist."""
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         message = request.last
@@ -349,7 +342,6 @@ class ClaudeRequests:
         return markers, [Skipped(request.line, text)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
-        """Build the frame: the body's members in the client's order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
         frame = self._frames.get(key)
         if frame is None:

@@ -1,8 +1,7 @@
 """Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-The index names an answer's record in the transcript (2.1.280 and newer). Older versions write no index, and it may lack
-the last call of a process; such requests are matched by position: after which answer, with which results and texts
-since (facts §13.1).
+Claude Code 2.1.280 and newer write an index of the files; requests that are not in one are matched by the answer,
+results and texts at their end (facts §13.1).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
-    """A line of the index: one answer, with the file names of it and of its request."""
+    """A line of the index: one answer, and the names of its files; `at` in Unix seconds."""
 
     at: float | None = None
     session: str = ""
@@ -42,7 +41,7 @@ class IndexLine(Struct, frozen=True, kw_only=True):
 
 
 class WrittenExchange(Struct):
-    """A request and its answer from files; `id` is the call's."""
+    """A request and its answer from files; `id` is the call's, `order` that of writing."""
 
     id: str
     line: IndexLine | None = None
@@ -72,16 +71,14 @@ class WrittenBodies:
         self.requests: dict[str, WrittenRequest] = {}
         self.responses: dict[str, dict[str, Json]] = {}
         self.damaged: set[str] = set()
-        """Existing files that could not be read: empty, cut, neither request nor answer."""
+        """Existing files that could not be read."""
         self.lines: list[tuple[IndexLine, str]] = []
-        """Each line of the index with the id of its call."""
         self.calls: dict[str, _TranscriptCall] = {}
         self._order: dict[str, int] = {}
-        """File -> its number in the order of reading, which is that of writing if file times are reliable."""
+        """File -> its number in the order of reading (that of the file times)."""
         self._foreign: set[str] = set()
-        """Files of other sessions, which are never matched by position."""
+        """Files of other sessions."""
         self._claims: dict[str, str] = {}
-        """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
         """Response file -> its call."""
         self._groups: dict[str, _Group] = {}
@@ -89,7 +86,6 @@ class WrittenBodies:
         self._requests_by_position: dict[str, str] = {}
         """Call -> its request file, by position."""
         self._requests_by_index: dict[str, str] = {}
-        """Call -> its request file, by the index."""
 
     def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
         """Read the file `name`; raises `Malformed` if it holds no request.
@@ -106,7 +102,6 @@ class WrittenBodies:
         return request
 
     def ignore_line(self, line: IndexLine) -> None:
-        """Ignore a line of the index, and its files, which are of another session."""
         self._foreign.update(filter(None, (line.request, line.response)))
 
     def add_response(self, name: str, value: dict[str, Json]) -> None:
@@ -117,7 +112,6 @@ class WrittenBodies:
         self._order.setdefault(name, len(self._order))
 
     def add_line(self, line: IndexLine, call: str) -> None:
-        """Add a line of the index; `call` is the id of its call."""
         self.lines.append((line, call))
         if line.request:
             self._claims[line.request] = call
@@ -144,7 +138,7 @@ class WrittenBodies:
         return self.requests.get(named if named is not None else self._requests_by_position.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether an equal request was answered or came later, so that this one failed."""
+        """Whether an equal request was answered or came later."""
         mine = self.requests[name]
         answered = {*self._requests_by_position.values(), *self._claims}
         return any(
@@ -156,7 +150,6 @@ class WrittenBodies:
         )
 
     def missing(self) -> list[str]:
-        """List the files that the index names and that do not exist."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
         present_files = self.requests.keys() | self.responses.keys() | self.damaged
         return [name for name in dict.fromkeys(named) if name not in present_files]
@@ -170,7 +163,6 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, with requests that match."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -184,11 +176,8 @@ class WrittenBodies:
         return exchanges
 
     def _pair_responses(self) -> dict[str, str]:
-        """Map response files that the index does not name to request files.
-
-        The request is the one before that answer according to a later request, else the latest earlier one of the same
-        model without another answer.
-        """
+        # The request is the one before that answer according to a later request, else the latest earlier one of the
+        # same model without another answer.
         pairs: dict[str, str] = {}
         used = set(self._claims) | set(self._requests_by_position.values()) | self._foreign
         open_: list[str] = []
@@ -216,7 +205,6 @@ class WrittenBodies:
         return pairs
 
     def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
-        """Find the request whose answer is the last one in `after`."""
         for name in self._group_of(Ending(answer=after.before)).requests:
             request = self.requests[name]
             if name not in used and name != after.name and request.system == after.system and not request.compacts:
@@ -253,10 +241,9 @@ class WrittenBodies:
 
 
 def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
-    """Choose the request that a call with the ending `ending` sent.
-
-    The requests for a compaction and a title hold the same texts and more; of equal attempts the last one was answered.
-    """
+    """Choose the request that a call with the ending `ending` sent; None if none fits."""
+    # The requests for a compaction and a title hold the same texts and more; of equal attempts the last one was
+    # answered.
     best: tuple[tuple[int, bool, int, int], str] | None = None
     for name, request in requests:
         request_ending = request.ending
