@@ -167,8 +167,8 @@ class Context:
         self.partners: dict[int, tuple[int, ...]] = {}
         """Positions of a call's result, or of a result's call, by position."""
         self.successor: dict[int, int] = {}
-        """For OpenAI's reasoning items the position of the item that must follow them."""
-        # Positions of such blocks; a result with images counts with these.
+        """For OpenAI's reasoning items the position of the item that must follow them; -1: none is there yet."""
+        # Positions of blocks of each kind; `images` includes results with an image.
         self.thinking: list[int] = []
         self.tools: list[int] = []
         self.images: list[int] = []
@@ -240,6 +240,7 @@ class Context:
         return self.find(target), False
 
     def target(self, position: int) -> Target:
+        """The address of the block at `position` by which an edit finds it in any context."""
         target = self._targets.get(position)
         if target is None:
             block = self.items[position].block
