@@ -212,7 +212,6 @@ class Tree:
         return missing
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
-        """The blocks of `path`, with their places."""
         return [Item(self._nodes[n].block, self._nodes[n].place) for n in self.path(head, after)]
 
     def common(self, a: int, b: int) -> int:

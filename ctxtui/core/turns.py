@@ -61,7 +61,6 @@ class Turns:
         return self._match_numbers(new, known)[-1] if new else self._numbers.get(known, 0)
 
     def _number_context(self, head: int) -> int:
-        """Number the new turns of the context `head`; returns the node that begins its last turn."""
         last = self._tree[head].turn_start
         new, known = self._new_turns(last)
         numbers = self._match_numbers(new, known)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
+from ctxtui.wire.bounds import MAX_BODY_BYTES, MAX_COMPRESSED_MEMBERS
 
 
 class BodyUnpacker:
@@ -34,8 +34,8 @@ class _BoundedUnpacker(BodyUnpacker):
 
     def _next_member(self) -> None:
         self._members += 1
-        if self._members > MAX_MEMBERS:
-            raise Malformed(f"a body packed in more than {MAX_MEMBERS} pieces")
+        if self._members > MAX_COMPRESSED_MEMBERS:
+            raise Malformed(f"a body packed in more than {MAX_COMPRESSED_MEMBERS} pieces")
 
 
 class _ZlibUnpacker(_BoundedUnpacker):
@@ -125,7 +125,7 @@ _UNPACKERS: Final[dict[str, Callable[[int], BodyUnpacker]]] = {
 }
 
 
-def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
+def make_unpacker(encoding: str, max_bytes: int = MAX_BODY_BYTES) -> BodyUnpacker:
     """Make the unpacker for a ``Content-Encoding``, up to `max_bytes` of result.
 
     Raises `Malformed` for an unknown encoding, or for several.

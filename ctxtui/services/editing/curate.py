@@ -34,7 +34,7 @@ from ctxtui.pricing.terms import read_terms
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 from ctxtui.services.editing.next_request import price_question_under
 from ctxtui.services.editing.session_end import next_head, session_end
 
@@ -101,7 +101,7 @@ def curate_context(
     literals = Literals(context)
     literals.advance()
     plain = apply(context, under, rules)
-    sent = EditedRequest.from_applied(plain) if under else None
+    sent = SentPath.from_applied(plain) if under else None
     if sent is not None:
         count_all(book, counter)
     question, weigh = _make_question(book, chosen, head, prices, other_forecasts, sent)
@@ -165,7 +165,7 @@ def _make_question(
     head: int,
     prices: PriceTable,
     other_forecasts: OtherForecasts,
-    under: EditedRequest | None,
+    under: SentPath | None,
 ) -> tuple[PriceQuestion, Weigh]:
     call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), other_forecasts)
     charge = charge_of(call, prices)

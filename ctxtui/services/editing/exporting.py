@@ -27,6 +27,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.services.config.clients import find_client
+from ctxtui.services.config.file_writing import replace_file
 from ctxtui.services.config.projects import MAX_FOLDER_NAME, folder_name
 from ctxtui.services.editing.edited_context import (
     BODIES,
@@ -154,16 +155,8 @@ def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> No
     if os.path.exists(path) and not os.path.isfile(path):
         # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
         raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(part, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        replace_file(path, data)
     except OSError as error:
         raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(path)) from error
 

@@ -31,7 +31,6 @@ from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene, scene_at
 
 _CATCH_UP_CALLS: Final = 512
-"""Calls examined between two checks for new ones, when a caller waits."""
 
 
 class SessionMisses:
@@ -86,7 +85,6 @@ class SessionMisses:
         self._calls = None
 
     def _find_unexamined(self) -> tuple[list[Call], bool]:
-        """The calls to examine, and whether an already examined one was replaced."""
         session_calls = self._book.session.calls
         cached, anew = self._calls, False
         if cached is None or cached[0] != len(session_calls):
@@ -199,7 +197,6 @@ class Study:
 
     @property
     def has_pending(self) -> bool:
-        """Whether a requested block is still to be counted."""
         return bool(self._wanted)
 
     def tokens(self, model: str, block: Block) -> int | None:
@@ -310,7 +307,6 @@ class Study:
         return counted >= all_nodes and not self._has_unlearned
 
     def count_pending(self) -> bool:
-        """Count and learn everything; True if there was anything to do."""
         is_counted = self._is_counted or not self.count()
         while not is_counted and self.count():
             pass

@@ -342,7 +342,7 @@ class ContextRows:
         if entry == MISSING:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
-        call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
+        call, cost = block_details.call_and_cost(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
         says, sent = self.readings.preview(entry), self._is_sent(entry)
         block_row = self._row_cache.row(scene, node, says, self.charge, sent, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:

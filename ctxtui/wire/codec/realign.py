@@ -140,7 +140,6 @@ def _realign_section(
 
 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """Put a new slot for `section` into the frame, before the messages; also return its index."""
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
@@ -152,7 +151,6 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
 def _section_oddities(
     section_items: _SectionItems, before: dict[str, Oddity], edit: _ItemsEdit
 ) -> tuple[dict[str, Oddity], int]:
-    """The oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
     ranges = group_elements(section_items.section, kinds, before)
