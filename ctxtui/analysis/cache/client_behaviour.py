@@ -118,6 +118,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
+        """Whether an aside is expected after a turn."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:

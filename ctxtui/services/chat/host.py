@@ -114,10 +114,10 @@ class Host:
         """
         choice = self.choice
         self.own.load_tools(self.config.settings)
-        if choice.name:
+        if choice.session:
             try:
                 self._continuation = find_continuation(
-                    choice.name, choice.thread, choice.call, self.config.settings, self.cwd, self._claim
+                    choice.session, choice.thread, choice.call, self.config.settings, self.cwd, self._claim
                 )
             except BaseException:
                 self._release()

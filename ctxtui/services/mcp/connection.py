@@ -28,7 +28,7 @@ from ctxtui.services.mcp.offered import (
     convert_tools,
     resource_text,
 )
-from ctxtui.wire.bounds import MAX_MCP_MESSAGE
+from ctxtui.wire.bounds import MAX_MCP_MESSAGE_BYTES
 from ctxtui.wire.key_mask import mask_url
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc
 
     def decode(self, data: Any, final: bool = False) -> str:
         line, end, unfinished = data.rpartition(b"\n")
-        cut = self._size > MAX_MCP_MESSAGE
+        cut = self._size > MAX_MCP_MESSAGE_BYTES
         self._size = len(unfinished) + (0 if end else self._size)
         if cut:
             data = line.partition(b"\n")[2] + end + unfinished if end else b""
-        elif self._size > MAX_MCP_MESSAGE:
+        elif self._size > MAX_MCP_MESSAGE_BYTES:
             self.reset()
             data = b"\n"
         return str(super().decode(data, final))
