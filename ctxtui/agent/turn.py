@@ -47,7 +47,7 @@ MAX_WAIT_S: Final = 60.0
 """A provider that asks for a longer pause gets no retry."""
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
-NO_USER: Final = "This needs the user's leave, and no user is there to give it."
+NO_USER: Final = "This needs the user's permission, and no user is there to give it."
 """Texts of error results, for the model."""
 
 
@@ -111,10 +111,7 @@ def _begin_request(state: TurnState) -> Step:
 
 
 def _end_turn(state: TurnState, *before: Command) -> Step:
-    """End a turn; messages sent meanwhile begin the next one.
-
-    After an error or an interruption (a `Tell` in `before`) they stay in the queue until the user acts.
-    """
+    """End a turn. Messages sent meanwhile begin the next one, unless it failed or was interrupted (a `Tell`)."""
     ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(command, Tell) for command in before):
         new_turn, commands = _begin_request(ended)

@@ -1,4 +1,7 @@
-"""The book: all token counts of a session, under the weights of each call's model."""
+"""The book: all token counts of a session, under the weights of each call's model.
+
+A block is counted as *features* (raw numbers, such as characters); a model's *weights* give the tokens for each.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from ctxtui.tokens.weights import Weights, half_interval, is_exact
 _THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
+"""Builds the function that counts the features of a block for a model."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 """Builds the function that splits a node's block into labelled segments; empty if no rule applies."""
@@ -51,7 +55,6 @@ class Book:
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same objects by model: a faster lookup."""
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -61,7 +64,6 @@ class Book:
         """By thread and epoch: the id of the first call with a report."""
         self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
-        """By thread: the number of calls searched by `first_report`."""
 
     @property
     def is_settled(self) -> bool:
@@ -84,6 +86,7 @@ class Book:
         return weights
 
     def cumulated(self, model: str) -> Cumulated:
+        """Running counts by node; models that count alike share them."""
         by_model = self._by_model
         cumulated = by_model.get(model)
         if cumulated is None:

@@ -67,6 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
+        """Predicted tokens beyond the base's input."""
         return self.predicted - self.step.usage.input
 
 
@@ -93,6 +94,7 @@ class Forecaster:
 
     @property
     def is_settled(self) -> bool:
+        """Whether no call was replaced after its report was learnt."""
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     def calibration(self, model: str) -> Calibration:
@@ -118,6 +120,7 @@ class Forecaster:
         return {model for model, carried in list(self._carried.items()) if not carried.is_carried}
 
     def carried(self, model: str) -> CarriedReasoning:
+        """What reports show so far: whether reasoning of `model` counts in later input."""
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
@@ -159,6 +162,7 @@ class Forecaster:
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
+        """Learn from the report of `call`; `forecast` was made for it (None: not possible)."""
         if call.usage is None or not call.usage.input:
             return
         self._lineages[call.thread].add(call, forecast.step if forecast else None)
@@ -265,6 +269,7 @@ class Forecaster:
 
 
 def is_informative(forecast: Forecast, reported: int) -> bool:
+    """Whether `reported` input teaches weights: the context only grew, and by no image."""
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
     return is_unchanged and reported >= step.usage.input and not step.added.image
@@ -313,6 +318,7 @@ class ForecastLearner:
         return self._read == len(self._session.calls) and self.forecaster.is_settled
 
     def advance(self) -> None:
+        """Forecast and learn the calls that are new and counted."""
         while (id_ := self._next_call_id()) is not None:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)

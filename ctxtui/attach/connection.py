@@ -20,7 +20,7 @@ from ctxtui.attach.passage import Passage
 from ctxtui.attach.peer import is_allowed, user_of
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
-from ctxtui.wire.bounds import MAX_UNSENT
+from ctxtui.wire.bounds import MAX_UNSENT_BYTES
 
 
 class ProviderConnection(asyncio.Protocol):
@@ -33,7 +33,7 @@ class ProviderConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(MAX_UNSENT)
+        self.transport.set_write_buffer_limits(MAX_UNSENT_BYTES)
 
     def data_received(self, data: bytes) -> None:
         self.user.provider_data(data)
@@ -102,7 +102,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._client = cast(asyncio.Transport, transport)
-        self._client.set_write_buffer_limits(MAX_UNSENT)
+        self._client.set_write_buffer_limits(MAX_UNSENT_BYTES)
         self._connections.add(self)
         if self._guarded and not is_allowed(user := user_of(transport.get_extra_info("socket"))):
             self._passage.refused = f"programs of user {os.getuid()} are served here, and this is one of user {user}"

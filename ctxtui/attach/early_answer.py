@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.attach import http1
 from ctxtui.attach.http1 import Head
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_READ_AHEAD
+from ctxtui.wire.bounds import MAX_READ_AHEAD_BYTES
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 AsEvent = Callable[[int, bytes], bytes]
@@ -47,7 +47,7 @@ class EarlyAnswer:
         if self._is_stream:
             return self.encode_piece(content)
         self._body += content
-        if len(self._body) > MAX_READ_AHEAD:
+        if len(self._body) > MAX_READ_AHEAD_BYTES:
             raise Malformed("an answer that is not a stream, and too large for an event")
         return b""
 

@@ -15,7 +15,7 @@ from ctxtui.attach.http1 import BodyReader, Head
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_BODY
+from ctxtui.wire.bounds import MAX_BODY_BYTES
 from ctxtui.wire.unpacking import make_unpacker
 
 GONE: Final = "the client went away"
@@ -85,7 +85,7 @@ class Exchange(Struct, kw_only=True):
     @property
     def is_too_large(self) -> bool:
         """Whether its body is too large to be held."""
-        return max(self.body.length or 0, self.size) > MAX_BODY
+        return max(self.body.length or 0, self.size) > MAX_BODY_BYTES
 
     def let_pass(self) -> None:
         """Queue it for the provider without the gate, because it is too large to hold."""
@@ -97,7 +97,7 @@ class Exchange(Struct, kw_only=True):
         """Report more of its body; at the end also that it skipped the gate, if it did."""
         self.tell(RequestBytes(self.x, content, self.body.done))
         if self.skipped_gate and self.body.done:
-            self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
+            self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY_BYTES >> 20} MiB"}}))
 
     def begin(self, at: float) -> None:
         self.tell(RequestBegun(exchange_id=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))

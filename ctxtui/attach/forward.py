@@ -31,7 +31,7 @@ from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, Malformed
-from ctxtui.wire.bounds import MAX_UNSENT
+from ctxtui.wire.bounds import MAX_UNSENT_BYTES
 
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _USER: Final = "ctxtui"
@@ -194,7 +194,7 @@ class _Pipe(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(MAX_UNSENT)
+        self._transport.set_write_buffer_limits(MAX_UNSENT_BYTES)
         for data in self._early:
             self._transport.write(data)
         self._early.clear()

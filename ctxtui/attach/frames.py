@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_BODY
+from ctxtui.wire.bounds import MAX_BODY_BYTES
 
 _TEXT: Final = 1
 _CLOSE: Final = 8
@@ -106,7 +106,7 @@ class FrameReader(Struct, kw_only=True):
         if frame.opcode:
             self._opcode, self.is_compressed = frame.opcode, bool(frame.first & _COMPRESSED)
         self._message += frame.payload
-        if len(self._message) > MAX_BODY:
+        if len(self._message) > MAX_BODY_BYTES:
             raise Malformed("a WebSocket message that is too large to be recorded")
         self._is_open = not frame.first & _FINAL
         if self._is_open:
@@ -129,7 +129,7 @@ class FrameReader(Struct, kw_only=True):
                 return None
             size = int.from_bytes(rest[at : at + length_size], "big")
             at += length_size
-        if size > MAX_BODY:
+        if size > MAX_BODY_BYTES:
             raise Malformed("a WebSocket frame that is too large to be recorded")
         masked = bool(rest[1] & 0x80)
         end = at + 4 * masked + size
@@ -145,10 +145,10 @@ class FrameReader(Struct, kw_only=True):
         if not self.deflate:
             raise Malformed("a compressed WebSocket message without the extension for it")
         try:
-            inflated = self._inflater.decompress(data + _TAIL, MAX_BODY + 1)
+            inflated = self._inflater.decompress(data + _TAIL, MAX_BODY_BYTES + 1)
         except zlib.error as error:
             raise Malformed(f"a WebSocket message that cannot be decompressed: {error}") from None
-        if len(inflated) > MAX_BODY:
+        if len(inflated) > MAX_BODY_BYTES:
             raise Malformed("a WebSocket message that unpacks to more than can be recorded")
         if not self.takeover:
             self._inflater = zlib.decompressobj(-15)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_HEAD
+from ctxtui.wire.bounds import MAX_HEAD_BYTES
 
 END: Final = b"\r\n\r\n"
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -94,8 +94,8 @@ def _field(line: str) -> tuple[str, str]:
 def next_head(data: bytes) -> tuple[Head, bytes] | None:
     """The head at the start of `data`, and the rest; None until it is complete. Raises `Malformed`."""
     raw, end, rest = data.partition(END)
-    if len(raw) > MAX_HEAD:
-        raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
+    if len(raw) > MAX_HEAD_BYTES:
+        raise Malformed(f"a head of more than {MAX_HEAD_BYTES >> 10} KiB")
     if end:
         return read_head(raw + end), rest
     if _BLANK_LINE.search(raw):
@@ -246,7 +246,7 @@ class BodyReader(Struct):
             self.done = True
         else:
             self._trailer_bytes += len(line)
-            if _field(text)[0].lower() in _FRAMING or self._trailer_bytes > MAX_HEAD:
+            if _field(text)[0].lower() in _FRAMING or self._trailer_bytes > MAX_HEAD_BYTES:
                 raise Malformed(f"a trailer field that is not allowed: {line[:40]!r}")
 
 

@@ -19,16 +19,17 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-_VALIDITY: Final = timedelta(days=7)
+_VALIDITY: Final = timedelta(days=365)
+"""Longer than a run: certificates are not renewed."""
 _CLOCK_TOLERANCE: Final = timedelta(hours=1)
 """Start of validity before now, for clocks that are behind."""
-NAME: Final = "ctxtui, this run only"
+AUTHORITY_NAME: Final = "ctxtui, this run only"
 
 
 class LocalAuthority:
     """A certificate authority of this run. A program has to trust its `certificate` (PEM)."""
 
-    def __init__(self, name: str = NAME) -> None:
+    def __init__(self, name: str = AUTHORITY_NAME) -> None:
         self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
         builder = self._new_builder(name, self._key.public_key())
@@ -48,6 +49,7 @@ class LocalAuthority:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
+        """A server context with a certificate for `host`; made once."""
         context = self._contexts.get(host)
         if context is None:
             context = self._contexts[host] = self._make_context(host)
@@ -56,7 +58,7 @@ class LocalAuthority:
     def _make_context(self, host: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = self._new_builder(host[:64], key.public_key())
-        builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
+        builder = builder.add_extension(x509.SubjectAlternativeName([_subject_alternative_name(host)]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
@@ -89,7 +91,7 @@ def _common_name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _name(host: str) -> x509.GeneralName:
+def _subject_alternative_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:
@@ -99,11 +101,13 @@ def _name(host: str) -> x509.GeneralName:
 @contextmanager
 def _as_path(data: bytes) -> Iterator[str]:
     """A pipe's path from which `data` can be read once, so that it never reaches a disk."""
-    reads, writes = os.pipe()
+    read_end, write_end = os.pipe()
     try:
-        # A certificate or a key fits into a pipe.
-        os.write(writes, data)
-        os.close(writes)
-        yield f"/dev/fd/{reads}"
+        try:
+            # A certificate or a key fits into a pipe.
+            os.write(write_end, data)
+        finally:
+            os.close(write_end)
+        yield f"/dev/fd/{read_end}"
     finally:
-        os.close(reads)
+        os.close(read_end)

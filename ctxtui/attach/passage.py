@@ -18,7 +18,7 @@ from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.route import ONLY_HERE, Route, foreign_header
 from ctxtui.attach.socket_passage import SocketPassage
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_BODY, MAX_EARLY_HEADS, MAX_READ_AHEAD
+from ctxtui.wire.bounds import MAX_BODY_BYTES, MAX_EARLY_HEADS, MAX_READ_AHEAD_BYTES
 
 if TYPE_CHECKING:
     from ctxtui.attach.connection import Connection
@@ -51,7 +51,7 @@ class Passage:
             return self._socket.is_full
         exchange = self._exchange
         unsent = 0 if exchange is None or exchange.gated else sum(map(len, exchange.waiting))
-        return len(self._client_buffer) + unsent > MAX_READ_AHEAD
+        return len(self._client_buffer) + unsent > MAX_READ_AHEAD_BYTES
 
     def client_data(self, data: bytes, at: float) -> None:
         if self._has_ended:
@@ -362,7 +362,7 @@ class Passage:
             data, self._provider_buffer = data[:length], data[length:]
         if exchange.held_answer is not None:
             exchange.hold_answer_data(head.raw + data if head is not None else data, content)
-            if exchange.held_answer.size > MAX_BODY:
+            if exchange.held_answer.size > MAX_BODY_BYTES:
                 self._pass_on_held(exchange)
         elif exchange.early is not None:
             self._connection.to_client(

@@ -38,7 +38,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MARK, VERSION
-from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
+from ctxtui.wire.bounds import MAX_BODY_BYTES, MAX_UNWRITTEN_BYTES
 from ctxtui.wire.key_mask import KeyMask, mask_url
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
@@ -152,7 +152,7 @@ class Tapes:
             return
         if isinstance(event, RequestBytes):
             exchange.request_size += len(event.data)
-            if exchange.request_size <= MAX_BODY:
+            if exchange.request_size <= MAX_BODY_BYTES:
                 exchange.request_body += event.data
             else:
                 exchange.request_hash.update(exchange.request_body)
@@ -189,7 +189,7 @@ class Tapes:
             self._write_end(exchange, event)
 
     def _write_request(self, exchange: _RecordedExchange) -> None:
-        is_left_out = exchange.request_size > MAX_BODY
+        is_left_out = exchange.request_size > MAX_BODY_BYTES
         begun, wire = exchange.begun, b"" if is_left_out else bytes(exchange.request_body)
         exchange.request_body.clear()
         encoding = exchange.headers.get("content-encoding", "")
@@ -392,13 +392,13 @@ class Recorder:
     def put(self, event: ExchangeEvent) -> None:
         """Queue an event, or record a piece of an answer at once, without waiting for the disk.
 
-        While more than `MAX_UNWRITTEN` bytes wait, bodies and WebSocket messages are dropped.
+        While more than `MAX_UNWRITTEN_BYTES` bytes wait, bodies and WebSocket messages are dropped.
         """
         if not self._thread.is_alive():
             self._restart_thread()
         if not isinstance(event, AnswerBytes) or not self._record_inline(event):
             size = _size(event)
-            if size and self._bytes_put - self._bytes_taken > MAX_UNWRITTEN:
+            if size and self._bytes_put - self._bytes_taken > MAX_UNWRITTEN_BYTES:
                 self._dropped.add(event.exchange_id)
                 return
             self._bytes_put += size

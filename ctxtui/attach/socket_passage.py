@@ -20,7 +20,7 @@ from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head, to_socket_messages
 from ctxtui.attach.route import Wants
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_BODY, MAX_READ_AHEAD
+from ctxtui.wire.bounds import MAX_BODY_BYTES, MAX_READ_AHEAD_BYTES
 
 if TYPE_CHECKING:
     from ctxtui.attach.connection import Connection
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Members = dict[str, msgspec.Raw]
 _MAX_RESPONSES: Final = 64
 """Maximum responses that a later request may continue."""
-_MAX_CONVERSATION_BYTES: Final = 4 * MAX_BODY
+_MAX_CONVERSATION_BYTES: Final = 4 * MAX_BODY_BYTES
 """Maximum bytes of their conversations together."""
 _members: Final = msgspec.json.Decoder(Members)
 _items: Final = msgspec.json.Decoder(list[msgspec.Raw])
@@ -183,7 +183,7 @@ class SocketPassage:
     @property
     def is_full(self) -> bool:
         """Whether the client should pause."""
-        return self._request is not None and len(self._client_frames.rest) > MAX_READ_AHEAD
+        return self._request is not None and len(self._client_frames.rest) > MAX_READ_AHEAD_BYTES
 
     def client_data(self, data: bytes, at: float) -> None:
         if not self._reads_client:

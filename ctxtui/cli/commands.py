@@ -47,7 +47,7 @@ MAIN_COMMANDS: Final = {
 
 OTHER_COMMANDS: Final = {
     "Inspect a recording": (
-        CommandEntry("growth", "inspect.growth:growth", "Show how a context grew, and whether N more phases fit."),
+        CommandEntry("growth", "inspect.growth:growth", "Show how a context grew, and whether N more turns fit."),
         CommandEntry(
             "compactions",
             "inspect.compactions:compactions",

@@ -14,9 +14,9 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 
 ESTIMATED_INPUT: Final = "estimated_input"
-"""Key in `Call.extra`: input tokens that a recording gives as an estimate, not as a report."""
+"""Key in `Call.extra`: input tokens that a recording gives as an estimate."""
 WINDOW: Final = "context_window"
-"""Key in `Call.extra`: the context window in tokens that the client itself named when it made the call."""
+"""Key in `Call.extra`: the context window in tokens, as named by the client."""
 COUNTED: Final = "count_tokens"
 """Stop reason of a request that only counts tokens: it costs nothing (facts §1)."""
 COMPACTED: Final = "compacted"
@@ -28,7 +28,7 @@ trigger.
 WHILE_IDLE: Final = "idle"
 """Trigger of a compaction that the client made in a pause."""
 TOOL_USE_INPUT: Final = "tool_use_input"
-"""Key in `Call.extra`: input tokens that a report gives separately for the provider's own tools (Gemini)."""
+"""Key in `Call.extra`: input tokens reported separately for the provider's own tools (Gemini)."""
 EDITS: Final = "edits"
 """Key in `Call.extra` of another program's call sent through ctxtui under edits.
 
@@ -36,13 +36,13 @@ It has the ids of the edits that were ``applied``, of those whose blocks were no
 ``refused``, and the authors of the applied ones (``by``).
 """
 COMPACTS: Final = "compacts"
-"""Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
+"""Key in `Call.extra` of a request for a summary of the history: the client's name."""
 KEEP_WARM: Final = "keep_warm"
 """Key in `Call.extra`, True for a request that ctxtui sent to keep a cached prefix from expiring."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
 IN_ALL: Final = "in_all"
-"""Key in `Call.extra`, True if a recorded sum over several calls includes what this one used beyond its own report."""
+"""Key in `Call.extra`, True if a recorded sum over calls includes what this one used beyond its report."""
 COPIED_BY: Final = "copied_by"
 """Key in `Call.extra`: name of the program that copied the call, which was made and paid for in another session."""
 MAKER: Final = "ctxtui"
@@ -64,7 +64,7 @@ class Fidelity(StrEnum):
     WIRE = "wire"
     """The request itself."""
     TRANSCRIPT = "transcript"
-    """A client's own record of the conversation; parts that the client adds (system, tools) may be missing."""
+    """A client's own record of the conversation; system prompt and tools may be missing."""
     TOTALS = "totals only"
     """Only figures."""
 
@@ -96,13 +96,13 @@ class Epoch(Struct, frozen=True):
 
 
 CLIENT_VERSION: Final = "client_version"
-"""Key in `Call.extra`: version of the client that made the request (``2.1.69``), if its record says it."""
+"""Key in `Call.extra`: version of the client (``2.1.69``)."""
 UNATTENDED: Final = "unattended"
-"""Key in `Call.extra`, True if the client ran for a program, with no person at its screen."""
+"""Key in `Call.extra`, True if a program ran the client."""
 ASKED_AT: Final = "asked_at"
-"""Key in `Call.extra`: the time of the user's message (Unix seconds), if the record's own time is that of a copy."""
+"""Key in `Call.extra`: time of the user's message (Unix seconds), if the call's time is that of a copy."""
 FRONT_RECORDED: Final = "front_recorded"
-"""Key in `Call.extra` of a transcript's call, True if its system prompt and tools are on record nevertheless."""
+"""Key in `Call.extra` of a transcript's call, True if its system prompt and tools, which most lack, are recorded."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -118,10 +118,10 @@ class Skeleton(Struct, frozen=True):
 class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
-    - `raw_head`: node of the agent's own context; `sent_head`: of the one that was sent (the same without edits);
-      `response_head`: of the context just after the answer.
+    - `raw_head`: last node of the agent's context, before edits; `sent_head`: of the context that was sent (the same
+      without edits); `response_head`: of the context just after the answer.
     - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
-    - `stop_reason`: in the provider's words, or `COUNTED`; `error`: the message of a failed call.
+    - `stop_reason`: as the provider spells it, or `COUNTED`; `error`: the message of a failed call.
     - `skeleton`: of its body; None if that is not recorded.
     - `line`: the 1-based line of the source on which the call begins (0: unknown); `bytes_`: its byte range there.
     """
@@ -149,7 +149,6 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the sent context differs from the agent's own."""
         return self.sent_head != self.raw_head
 
     @property
@@ -165,7 +164,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_copy(self) -> bool:
-        """Whether it was copied from another session, in which it counts."""
+        """Whether it was copied from another session, whose cost it is part of."""
         return COPIED_BY in self.extra
 
     @property
@@ -241,8 +240,8 @@ def paid_id(call: Call) -> str:
 def answer_start(tree: Tree, call: Call) -> int:
     """The node after which the answer of `call` begins.
 
-    It is the end of the sent context or of the agent's own. If the answer continues neither, or there is no answer, the
-    result is `Call.response_head`.
+    It is the end of the sent context or of the agent's context before edits. If the answer continues neither, or there
+    is no answer, the result is `Call.response_head`.
     """
     answer = call.response_head
     # The sent context may be a prefix of the agent's own: the longer one counts, and a parent has the smaller id. A

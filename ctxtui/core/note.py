@@ -11,11 +11,11 @@ from ctxtui.core.edit import Target
 class Note(Struct, frozen=True):
     """A note or bookmark in `session`, on the call with id `call` or on the block `target`.
 
-    - `session`: the recording's own name.
+    - `session`: the recording's id, or a digest if it has none that can be typed.
     - `text`: "" for a bookmark alone.
     - `at`: Unix seconds.
     - `about`: the beginning of the subject's text.
-    - `path`: the recording's path ("" if it was no file).
+    - `path`: the recording's path when it was noted ("" if it was no file).
     """
 
     session: str
@@ -29,7 +29,7 @@ class Note(Struct, frozen=True):
 
     @property
     def subject(self) -> tuple[str, Target | None]:
-        """The call or block it is about; two notes on the same subject are one."""
+        """The call or block that it is about; a session has one note for each subject."""
         return self.call, self.target
 
     @property

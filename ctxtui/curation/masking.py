@@ -86,6 +86,7 @@ _BARE_RANDOM: Final = re.compile(
 )
 """A separate long word with a digit that is no part of a URL, path or expression."""
 MIN_KEY_CHARS: Final = 16
+"""Minimum characters of a word in which a key is searched."""
 _MIN_SECRET_CHARS: Final = 6
 """Minimum characters of a member's value to be taken for a secret."""
 _MIN_LONG_SECRET_CHARS: Final = 16
@@ -127,7 +128,7 @@ class _Match(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that spans two or three texts."""
+    """The `text` of a piece; `secret` is the whole, `name` and `rank` are those of its match."""
 
     text: str
     name: str
@@ -139,8 +140,7 @@ class Pieces(NamedTuple):
     """Pieces of secrets that span adjacent texts.
 
     - `long`: pieces that are masked wherever they occur, by their text.
-    - `heads`, `tails`: others, masked only at the beginning or the end of the text that they were found in, by that
-      text.
+    - `heads`, `tails`: short pieces, by the full text that begins or ends with them. They are masked only there.
     """
 
     long: dict[str, _Piece]
@@ -153,8 +153,8 @@ class Pieces(NamedTuple):
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts the masks.
 
-    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass the blocks to `follow`
-    first, in order, so that secrets across adjacent texts are found.
+    Use one masker for a whole copy: equal secrets get equal masks. Pass the blocks to `follow` first, in order, to find
+    secrets across adjacent texts.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
@@ -189,6 +189,7 @@ class Masker:
         return self._follow_value(tail, _flatten(block_.value()), _kind_of_block(block_))
 
     def follow_all(self, tree: Tree) -> None:
+        """Call `follow` for every block of `tree`, along each of its paths."""
         tails: dict[int, tuple[str, ...]] = {ROOT: ()}
         for node in tree.nodes(1):
             tails[node.id] = self.follow(tails[node.parent], node.block)
@@ -266,7 +267,7 @@ class Masker:
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
-            # A word after a whole key is rather the next text's own.
+            # After a complete key, a plain word is no part of the secret: it begins the next text.
             is_whole = self._is_key(find) and self._matches_alone(find, joined[find.start : cuts[1]])
             for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
@@ -274,7 +275,6 @@ class Masker:
                     self._learn_piece(find, joined[first:last], text_part, begins=first == start, is_whole=is_whole)
 
     def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool, is_whole: bool) -> None:
-        """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
         if len(text.strip()) >= _MIN_PIECE_CHARS and not (is_whole and _is_plain(text)):
             for shown in (text.strip(), _one_line(text)):
@@ -299,7 +299,6 @@ class Masker:
         return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
-        """Mask a block; returns the same block if nothing changes."""
         value = _flatten(block_.value())
         masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
@@ -311,7 +310,7 @@ class Masker:
         return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
     def mask_id(self, text: str) -> str:
-        """Mask a secret in an id or a name; at level `text` replace it, always by the same."""
+        """Mask a secret in an id or a name; at level `text` replace it, equal ids by equal text."""
         if self.level != Level.TEXT or not text:
             return self._mask_matches(text, bare=False)
         if text not in self._aliases:
@@ -760,5 +759,4 @@ def describe_report(report: dict[str, int]) -> list[str]:
 
 
 def summarize_report(report: dict[str, int]) -> str:
-    """The same on one line."""
     return ", ".join(describe_report(report)) or "nothing was found to mask"

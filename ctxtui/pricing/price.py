@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.json_values import as_count
+from ctxtui.core.json_values import as_count, as_dict
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.table import EMPTY, PriceTable
@@ -165,6 +165,16 @@ def keep_priced_fields(call: Call) -> Call:
     )
 
 
+def with_usage(call: Call, usage: Usage) -> Call:
+    """A copy of `call` with another usage, to price that on its terms.
+
+    It counts as complete, and has no bill of Cohere's.
+    """
+    report = {name: value for name, value in as_dict(call.extra.get("usage")).items() if name != "billed_units"}
+    extra = {**call.extra, "usage": report}
+    return replace(call, usage=replace(usage, output_final=True), stop_reason="", extra=extra)
+
+
 def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` as if all input were fresh; None as for `price_call`."""
     if call.usage is None:
@@ -195,8 +205,7 @@ def further_usage(call: Call) -> Usage:
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
     """The units that Cohere bills, if `extra` has them, else `usage`. Text that it adds is free."""
-    report = extra.get("usage")
-    units = report.get("billed_units") if isinstance(report, dict) else None
+    units = as_dict(extra.get("usage")).get("billed_units")
     if not isinstance(units, dict):
         return usage
     input_, output = units.get("input_tokens"), units.get("output_tokens")

@@ -1,4 +1,4 @@
-"""Size limit for servers' answers (`wire.bounds`), also after unpacking."""
+"""Size limit (`wire.bounds`) for the answers of servers, also after they are decompressed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, ProviderError
-from ctxtui.wire.bounds import MAX_BODY
+from ctxtui.wire.bounds import MAX_BODY_BYTES
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-_TOO_LARGE: Final = f"an answer of more than {MAX_BODY >> 20} MiB"
+_TOO_LARGE: Final = f"an answer of more than {MAX_BODY_BYTES >> 20} MiB"
 
 
 async def read_json(answer: ClientResponse) -> Json:
@@ -23,7 +23,7 @@ async def read_json(answer: ClientResponse) -> Json:
     body = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):
         body += piece
-        if len(body) > MAX_BODY:
+        if len(body) > MAX_BODY_BYTES:
             raise ValueError(_TOO_LARGE)
     try:
         value: Json = json.loads(body)
@@ -55,7 +55,7 @@ def _make_bounded_stream(library: Any) -> Any:
             self._unpack = unpack
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MAX_BODY
+            left = MAX_BODY_BYTES
             async for data in self._inner:
                 try:
                     unpacked = self._unpack.feed(data)

@@ -25,7 +25,7 @@ PATHS: Final[Mapping[str, str]] = {
     OLLAMA: "/chat",
     GOOGLE: "/v1beta/{model}:streamGenerateContent?alt=sse",
 }
-"""The path of each dialect's requests, below the base URL in its SDK's form; ``{model}`` is what the body names."""
+"""The path of each dialect's requests, below `Endpoint.base_url`; ``{model}`` is replaced by the body's ``model``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,15 @@ class Endpoint:
     """A provider that requests are sent to.
 
     - `name`: its display name.
-    - `dialect`: its API; `base_url` is in the form of that API's SDK ("": the SDK's own).
+    - `dialect`: its API.
+    - `base_url`: what `PATHS` is appended to: the server's root for Anthropic and Google, with ``/v1`` for OpenAI's
+      APIs, with ``/api`` for Ollama. "": the provider's public address.
     - `key`: sent in a header and nowhere else.
-    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
-      ``offline``, the embedded provider; else "".
-    - `local`: the offline provider, a server of a known kind, or a program at a loopback address given as the base URL
-      (which may be a gateway to a paid provider); not an address from a provider's own variable.
+    - `kind`: a known kind of server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``), on any
+      machine, or ``offline``, the offline provider; else "".
+    - `local`: the offline provider, a server of a known `kind` (on any machine), or any program at a loopback address
+      that was given as the base URL, which may be a gateway to a paid provider. False for an address from the
+      provider's own variable.
     - `headers`: headers that the user's environment adds to every request.
     """
 
@@ -80,8 +83,11 @@ def check_address(url: str, place: str) -> None:
         )
 
 
-def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would go to another machine over plain http without `key_over_http`."""
+def must_withhold_key(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key must not be sent to `url`: plain http to another machine.
+
+    False if the user allowed that (`key_over_http`).
+    """
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 

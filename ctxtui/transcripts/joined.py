@@ -36,7 +36,6 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
-"""Kind of `Happened` for a request without an answer."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCK_TOLERANCE_SECONDS: Final = 1.0
 """Both records have the times of one machine's clock."""
@@ -136,7 +135,6 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair exchanges that have no report and no error by their answers, in order."""
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
     next_index = 0
@@ -462,7 +460,6 @@ class _ContextMapper:
         return mapped
 
     def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
-        """Adapt the cache breakpoints of a transcript's `skeleton` to the mapped context of `head`."""
         new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
@@ -519,7 +516,7 @@ def _describe_doubt(calls: int, source: str) -> str:
 def events_between(old: Session, new: Session) -> list[Event] | None:
     """List the events that turn `old` into `new`, which shares its tree.
 
-    None if a thread of `new` does not begin with its calls in `old`, so that the session must be shown again.
+    None if a thread of `new` does not begin with its calls in `old`: then the session must be shown again.
     """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None

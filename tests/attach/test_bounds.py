@@ -69,16 +69,16 @@ def test_no_more_is_unpacked_than_the_bound(encoding: str) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_body_of_many_packed_pieces_is_given_up(encoding: str) -> None:
     one = BOMBS[encoding](b"x")
-    assert make_unpacker(encoding).feed(one * bounds.MAX_MEMBERS) == b"x" * bounds.MAX_MEMBERS
+    assert make_unpacker(encoding).feed(one * bounds.MAX_COMPRESSED_MEMBERS) == b"x" * bounds.MAX_COMPRESSED_MEMBERS
     piecewise = make_unpacker(encoding)
     assert b"".join(piecewise.feed(one) for _ in range(9)) == b"x" * 9
     with pytest.raises(Malformed, match="more than"):
-        make_unpacker(encoding).feed(one * (bounds.MAX_MEMBERS + 1))
+        make_unpacker(encoding).feed(one * (bounds.MAX_COMPRESSED_MEMBERS + 1))
 
 
 def test_a_bound_that_real_requests_do_not_meet() -> None:
     # The Messages API takes 32 MB.
-    assert bounds.MAX_BODY >= 2 * 32_000_000
+    assert bounds.MAX_BODY_BYTES >= 2 * 32_000_000
 
 
 def packed_frame(size: int) -> bytes:
@@ -87,7 +87,7 @@ def packed_frame(size: int) -> bytes:
 
 
 def test_a_packed_message_unpacks_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MAX_BODY", MOST)
+    monkeypatch.setattr(frames, "MAX_BODY_BYTES", MOST)
     assert [len(text) for text in FrameReader(deflate=True).feed(packed_frame(MOST))] == [MOST]
     with pytest.raises(Malformed, match="unpacks to more"):
         [*FrameReader(deflate=True).feed(packed_frame(200 * MOST))]
@@ -100,7 +100,7 @@ def test_a_packed_message_unpacks_up_to_the_bound(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_packed_message_beyond_the_bound_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MAX_BODY", MOST)
+    monkeypatch.setattr(frames, "MAX_BODY_BYTES", MOST)
     head = (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
@@ -149,7 +149,7 @@ async def test_a_large_request_is_passed_on_whole_and_the_record_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, gated: bool
 ) -> None:
     for module in (exchange, recording):
-        monkeypatch.setattr(module, "MAX_BODY", MOST)
+        monkeypatch.setattr(module, "MAX_BODY_BYTES", MOST)
     gate = _Asked()
     large, small = requests(200 * MOST)[kind], requests(MOST)[kind]
     more: Any = {"gate": gate} if gated else {}
@@ -182,7 +182,7 @@ async def test_a_body_that_is_too_large_with_its_last_piece_is_recorded_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (exchange, recording):
-        monkeypatch.setattr(module, "MAX_BODY", MOST)
+        monkeypatch.setattr(module, "MAX_BODY_BYTES", MOST)
     gate, raw = _Asked(), requests(MOST + 1)["chunks"]
     async with raw_provider() as provider, relayed(provider.port, tmp_path, gate=gate) as (relay, recorder):
         provider.replies = [[ANSWER]]
@@ -221,7 +221,7 @@ def test_a_message_that_is_too_deep_is_no_request(part: str) -> None:
 
 
 def test_messages_that_wait_to_be_recorded_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "MAX_UNWRITTEN", MOST)
+    monkeypatch.setattr(recording, "MAX_UNWRITTEN_BYTES", MOST)
     one = Recorder(RecordedRun(tmp_path, "r", "s"))
     with one._tapes.lock:
         for _ in range(5):

@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.proxy.raw_relay import passed_on
 from ctxtui.attach.forward import ForwardProxy
-from ctxtui.attach.local_ca import NAME, LocalAuthority
+from ctxtui.attach.local_ca import AUTHORITY_NAME, LocalAuthority
 from ctxtui.offline import Provider, Server, serving
 from ctxtui.services.attach.program import Program
 from ctxtui.services.attach.registry import FOLDER, programs
@@ -116,7 +116,7 @@ async def test_a_real_sdk_over_tls(tmp_path: Path) -> None:
     assert "offline provider" in told["said"] and told["raw"] == 200 and told["other"] >= 400
     assert told["stranger"] == "untouched" and told["thief"] == 407
     # Ours for the provider alone; a stranger is spoken to as without us.
-    assert told["issuers"] == [NAME, "a stranger's"]
+    assert told["issuers"] == [AUTHORITY_NAME, "a stranger's"]
     assert not told["secret"] and not Path(told["bundle"]).exists()
     (recording,) = (tmp_path / "ctxtui" / "attached").glob("*.jsonl")
     assert len(load(recording).session.calls) == len(arrived) == 2
@@ -211,3 +211,12 @@ def test_each_program_is_told_whom_to_trust(program: Program) -> None:
     told = program.proxy_variables("http://127.0.0.1:9", "/b.pem", ["api.anthropic.com"], env)
     assert told["HTTPS_PROXY"] == told["https_proxy"] == "http://127.0.0.1:9"
     assert told["NO_PROXY"] == "intra.example" and {told[name] for name in program.certificates} == {"/b.pem"}
+
+
+def test_certificates_outlast_a_run_of_months() -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from cryptography import x509
+
+    certificate = x509.load_pem_x509_certificate(LocalAuthority().certificate)
+    assert certificate.not_valid_after_utc > datetime.now(UTC) + timedelta(days=300)

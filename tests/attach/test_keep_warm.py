@@ -62,9 +62,8 @@ from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM
 from tests.cases import claude_code
 from tests.warm import warm_python
 
-pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 LONG = "a listing of many files, " * 2000
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-sonnet-4-6"
 FIRST, SECOND, THIRD = (
     "context-management-2025-06-27",
     "fine-grained-tool-streaming-2025-05-14",

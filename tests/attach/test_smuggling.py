@@ -12,7 +12,7 @@ import pytest
 
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
-from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_HEAD
+from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_HEAD_BYTES
 
 POST = b"POST / HTTP/1.1\r\n"
 HOST = b"Host: localhost\r\n"
@@ -133,7 +133,7 @@ REFUSED: dict[str, bytes] = {
     "another host": POST + b"Host: evil.example\r\n" + LENGTH + b"\r\nbody",
     "a list of hosts": POST + b"Host: localhost, evil.example\r\n" + LENGTH + b"\r\nbody",
     "a host with a path": POST + b"Host: localhost/evil\r\n" + LENGTH + b"\r\nbody",
-    "a head that is too long": POST + HOST + b"X: %b\r\n" % (b"a" * MAX_HEAD) + LENGTH + b"\r\nbody",
+    "a head that is too long": POST + HOST + b"X: %b\r\n" % (b"a" * MAX_HEAD_BYTES) + LENGTH + b"\r\nbody",
     # §7.1: chunks
     "LF behind a size": with_chunks(b"4\nbody\r\n0\r\n\r\n"),
     "CR in a size line": with_chunks(b"4;a\rb\r\nbody\r\n0\r\n\r\n"),
@@ -363,7 +363,7 @@ ANSWERS: dict[str, Answered] = {
     "a status below 100": Answered(b"HTTP/1.1 099 OK\r\n" + LENGTH + b"\r\nbody"),
     "HTTP/2": Answered(b"HTTP/2 200 OK\r\n" + LENGTH + b"\r\nbody"),
     "no HTTP": Answered(b"SSH-2.0-x\r\n", closes=True),
-    "a head that is too long": Answered(START + b"X: %b\r\n" % (b"a" * MAX_HEAD) + LENGTH + b"\r\nbody"),
+    "a head that is too long": Answered(START + b"X: %b\r\n" % (b"a" * MAX_HEAD_BYTES) + LENGTH + b"\r\nbody"),
     "a size with a sign": Answered(START + CHUNKED + b"\r\n+4\r\nbody\r\n0\r\n\r\n"),
     "LF behind a size": Answered(START + CHUNKED + b"\r\n4\nbody\r\n0\r\n\r\n"),
     "more than the size": Answered(START + CHUNKED + b"\r\n3\r\nbody\r\n0\r\n\r\n"),

@@ -20,7 +20,7 @@ MOST = 1 << 16
 
 @pytest.fixture(autouse=True)
 def _smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_answers, "MAX_BODY", MOST)
+    monkeypatch.setattr(bounded_answers, "MAX_BODY_BYTES", MOST)
     whole = unpacking.make_unpacker
     monkeypatch.setattr(bounded_answers, "make_unpacker", lambda encoding: whole(encoding, MOST))
 

@@ -11,7 +11,7 @@ from ctxtui.core import canonical
 from ctxtui.core.call import Skeleton
 from ctxtui.core.errors import Malformed
 from ctxtui.wire import registry
-from ctxtui.wire.codec.check_skeleton import check
+from ctxtui.wire.codec.check_skeleton import check_skeleton
 from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import export_request
@@ -46,13 +46,13 @@ def spelled(dialect: str, indent: int | None) -> Request:
 def test_a_damaged_spelling_is_refused_or_builds_or_says_why_not(dialect: str, indent: int | None) -> None:
     whole = spelled(dialect, indent)
     parts = {"carried": [0, 0], **whole.skeleton.parts}
-    check(parts, GRAMMARS[dialect], len(whole.items))
+    check_skeleton(parts, GRAMMARS[dialect], len(whole.items))
     refused = built = 0
     for place in places(parts):
         for odd in STRANGE:
             damaged = changed(parts, place, odd)
             try:
-                check(damaged, GRAMMARS[dialect], len(whole.items))
+                check_skeleton(damaged, GRAMMARS[dialect], len(whole.items))
             except (ValueError, TypeError, LookupError, AttributeError):
                 refused += 1
                 continue
@@ -75,15 +75,15 @@ def test_a_frame_that_is_no_object_is_no_skeleton_s() -> None:
     *members, last = parts["frame"]
     for frame in ([*members, ""], [*members, last + "}"], [["[", *members[0][1:]], *members[1:], "]"]):
         with pytest.raises(ValueError, match=r"object|Expecting|Extra"):
-            check({**parts, "frame": frame}, GRAMMARS["anthropic"], 9)
+            check_skeleton({**parts, "frame": frame}, GRAMMARS["anthropic"], 9)
 
 
 def test_a_marker_beyond_the_context_and_a_section_of_another_dialect_are_no_skeleton_s() -> None:
     whole = spelled("anthropic", None)
     parts = whole.skeleton.parts
-    check(parts, GRAMMARS["anthropic"], len(whole.items))
+    check_skeleton(parts, GRAMMARS["anthropic"], len(whole.items))
     with pytest.raises(ValueError, match="a block of the context"):
-        check(parts, GRAMMARS["anthropic"], 2)
+        check_skeleton(parts, GRAMMARS["anthropic"], 2)
     with pytest.raises(ValueError, match="or be a section"):
-        check(parts, GRAMMARS["openai_responses"], len(whole.items))
+        check_skeleton(parts, GRAMMARS["openai_responses"], len(whole.items))
     assert canonical.loads(canonical.dumps(parts)) == parts

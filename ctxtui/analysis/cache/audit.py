@@ -164,7 +164,7 @@ def _format_span(seconds: float) -> str:
 
 MAX_ERROR_SHARE: Final = 0.02
 MAX_ERROR_TOKENS: Final = 300
-"""A forecast is within when its error is at most `MAX_ERROR_SHARE` of the input or `MAX_ERROR_TOKENS` tokens."""
+"""Errors up to which a forecast counts as right: a share of the input, and a number of tokens."""
 
 
 class AuditedRead(Struct, frozen=True, kw_only=True):
@@ -199,6 +199,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
+        """Whether the error is at most `MAX_ERROR_TOKENS`, or `MAX_ERROR_SHARE` of the input."""
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property

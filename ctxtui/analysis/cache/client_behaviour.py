@@ -44,7 +44,6 @@ class Clock(Struct):
     call: str = ""
 
     def has_time(self, call: Call) -> bool:
-        """Whether there are bounds on the start of `call`, the next one."""
         return self.last is not None or sent_at(call) is not None
 
     def earliest(self, call: Call) -> float:
@@ -119,6 +118,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
+        """Whether an aside is expected after a turn."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:

@@ -37,7 +37,7 @@ from ctxtui.tokens.cumulate import Cumulated
 
 COVERAGE: Final = 0.95
 """Share of reports that should be between a forecast's floor and ceiling."""
-# Until a session has its own: reads as shares of the expected one in other sessions, some partial, 60 full.
+# Reads as shares of the expected ones in other sessions, some partial, 60 full: used until a session has reports.
 _TYPICAL_SHARES: Final = (0.1, 0.6, 0.8, 0.9)
 _FULL_READS: Final = 60
 
@@ -126,7 +126,7 @@ def predicted_usage(forecast: CacheForecast) -> Usage:
 class CacheForecaster:
     """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `inputs`, which predicts the input of calls, is taught by the caller.
+    `inputs` predicts the input of calls; the caller must pass the reports to it.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Least tokens that `call` is expected to read after a miss. 0 if only the simulator can tell."""
+        """Least tokens that `call` is expected to read after a miss. 0: unknown, or left to the simulator."""
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers
@@ -332,7 +332,7 @@ class CacheForecaster:
         behaviour = self._behaviours.get(key)
         if behaviour is None:
             rules = self._rules(call)
-            # The client's own requests need a person at the screen; where requests are recorded, these are too.
+            # Clients send requests beside calls only for a person at the screen; recorded requests include them.
             unseen = self.prompts.markers(call) is None and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(

@@ -79,6 +79,7 @@ class Misses(Struct, frozen=True):
 
     @property
     def at_least(self) -> bool:
+        """Whether `usd` is only a lower bound, as the cost of some calls is not fully known."""
         return self.unpriced > 0 or self.partial > 0
 
     @property

@@ -30,11 +30,11 @@ Weigh = Callable[[Features], float]
 class NextRequest(NamedTuple):
     """A request, and the simulated caches before it is sent.
 
-    - `simulator`: the caches, a copy; `prompt`: the request as the simulator takes it.
+    - `simulator`: a copy of the caches; `prompt`: the request as the simulator takes it.
     - `at`: its time (Unix seconds; 0: unknown).
-    - `weigh`: converts the raw counts of a block (`Features`) to tokens of the request's model.
-    - `ends`: gives the end, as a position in the cache, of the same request with another context (a node of the tree).
-    - `floors`: least tokens that it is expected to read from the cache even after a miss.
+    - `weigh`: converts raw counts of a block to tokens.
+    - `ends`: gives the end, as a position in the cache, of the same request with another context (a node).
+    - `floors`: least tokens that it is expected to read after a miss.
     - `forecast`: its predicted input and cache read, corrected by what the client did in earlier calls; None for a
       recorded call (`Replay.request_of`), or if there is none.
     """
@@ -106,7 +106,7 @@ class Replay:
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Longest lifetime of the cache writes of `calls` in seconds; 0 without calls."""
+        """Longest lifetime of the cache writes of `calls` in seconds, at least 300; 0 without calls."""
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast
             checked, longest = [], 0.0

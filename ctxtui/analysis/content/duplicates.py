@@ -75,7 +75,6 @@ def _strip_line_numbers(text: str) -> str:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between punctuation; some are empty."""
     offset = 0
     for begin in range(0, len(line), _STEP_CHARACTERS):
         for match in _ENDS.finditer(line, begin, begin + _STEP_CHARACTERS):
@@ -118,7 +117,7 @@ MIN_SIMILARITY: Final = 0.85
 _MAX_LATER_BLOCKS: Final = 8
 """Maximum number of blocks stored for one line besides the first: the newest."""
 _MAX_LOOKUP_LINES: Final = 48
-"""Maximum number of lines used to look up similar blocks."""
+"""Maximum lines of a block by which similar blocks are looked up."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
@@ -179,7 +178,7 @@ class DuplicateFinder:
 
     @property
     def head(self) -> int:
-        """The last node that was searched."""
+        """The node up to which the path is searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:

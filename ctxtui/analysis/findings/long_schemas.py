@@ -8,11 +8,14 @@ from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_fro
 
 KIND = "long tool definitions"
 MIN_TOKENS = 500
-"""Tokens that shortening must free in every call."""
+"""Tokens that shortening all definitions must free in every call."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report tools whose descriptions, or those of their properties, could be cut."""
+    """Report tool definitions that the policy `minimise_schemas` shortens.
+
+    One finding for all; raises `NothingToStage` if they lose fewer than `MIN_TOKENS` together.
+    """
     edits = inputs.propose("minimise_schemas")
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is not None:
@@ -20,7 +23,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            problem="descriptions of {count:tool} beyond 100 characters, and of their properties: {tokens}{so_far}",
-            fix="shorten descriptions of {count:tool}, remove those of properties",
+            problem="{count:tool} with long descriptions or described properties: {tokens}{so_far}",
+            fix="cut the descriptions of {count:tool}, remove the texts of properties",
             policy="minimise_schemas",
         )

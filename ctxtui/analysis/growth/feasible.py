@@ -1,4 +1,4 @@
-"""Whether a number of further phases fits below a limit, by preflight's forecast."""
+"""Whether a number of further phases fits below a limit, by the forecast of growth."""
 
 from __future__ import annotations
 
@@ -78,6 +78,8 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
 
 
 class GrowthReport(Struct, frozen=True):
+    """A thread's growth so far, its forecast, and whether more fits (None: not requested)."""
+
     growth: Growth
     ahead: Preflight | None = None
     feasible: Feasibility | None = None

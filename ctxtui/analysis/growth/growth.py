@@ -1,4 +1,7 @@
-"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens."""
+"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens.
+
+*Carry* is tokens times the calls whose context held them. Tool results are *dead* if the model never quoted them.
+"""
 
 from __future__ import annotations
 
@@ -186,6 +189,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
+    - `parts`: over the stretch; `again`, `dead`: over all calls.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: sentences about missing figures.
     """
@@ -209,6 +213,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     @property
     def carry(self) -> int:
+        """Tokens of the contexts of all calls, added up."""
         return sum(call.tokens for call in self.calls)
 
     @property
@@ -268,6 +273,10 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
+    """The parts over the calls `sizes`, most grown first.
+
+    `begins`: tokens by part before the first of these calls.
+    """
     if not sizes:
         return []
     parts = [

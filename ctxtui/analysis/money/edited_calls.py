@@ -141,6 +141,8 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
 
 
 class EditedThread(NamedTuple):
+    """A thread's recorded calls, to be charged again under edits (`charge` None: tokens only)."""
+
     ledger: CostLedger
     calls: Sequence[Call]
     charge: CallCharge | None

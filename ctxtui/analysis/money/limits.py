@@ -186,7 +186,7 @@ def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: flo
     """Compare each figure with that of an earlier recording.
 
     Worse by more than the share `tolerance` fails. `baseline` is a result of `figures_as_fields`. Not compared are
-    figures that it lacks, those of limits that are not set, and the duration of calls.
+    figures that it lacks, those of `ON_REQUEST` that were not computed, and the duration of calls.
     """
     verdicts = []
     for name, key in _FIGURE.items():

@@ -13,9 +13,11 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry; `calls` is how often it was sent.
+    """A block that was expensive to carry.
 
-    `gone_since`: the call (from 1) from which on it is no longer in its thread's context, 0 if it still is.
+    - `label`: of its preview: tool, server or file; `about`: the tool call's main argument, else its preview's text.
+    - `usd`: its cost as input; `calls`: how often a call read it; both over all threads.
+    - `gone_since`: the call (from 1) from which on it is no longer in its thread's context, 0 if it still is.
     """
 
     category: str
@@ -32,7 +34,9 @@ class Statement(Struct, kw_only=True):
 
     - `peak`: the largest input of a call; `window`: the limit of that call's context (tokens; 0: unknown).
     - `subscription`: paid by a subscription; costs are then list prices that were not charged.
-    - `heaviest`: the most expensive blocks; `savings`: changes that would have saved money; `ahead`: advice from here.
+    - `heaviest`: the most expensive blocks.
+    - `savings`: changes with the USD that they would have saved, largest first; below 0, they would have cost more.
+    - `ahead`: advice for the coming calls of the main thread.
     """
 
     bill: Bill = field(default_factory=Bill)
@@ -41,7 +45,7 @@ class Statement(Struct, kw_only=True):
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
-    """Input cost of each tool; the rest of the context, output and others are rows with their own names."""
+    """Input cost of each tool, and rows for the rest of the input, output, other and recorded costs."""
     categories: list[SpendingRow] = field(default_factory=list)
     """The same for each category of block."""
     subscription: bool = False
@@ -55,7 +59,10 @@ class Statement(Struct, kw_only=True):
         return latencies([call for call in self.calls if not call.keeps_warm])
 
     def add_statement(self, statement: Statement, prefix: str = "") -> None:
-        """Add another session's statement with other calls; its threads get `prefix`."""
+        """Add the statement of another session, which shares no calls with this one.
+
+        Its threads get `prefix` in the bill, except the main one.
+        """
         self.bill.add_bill(statement.bill, prefix)
         self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda block: -block.usd)
         self.savings = sorted([*self.savings, *statement.savings], key=lambda saving: -saving.saves)

@@ -150,7 +150,9 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change, with the numbers of sessions and calls before and after it.
+    """A change of client version, policy, compaction or tag, with numbers before and after it.
+
+    The numbers are those of sessions and of calls.
 
     `words` select it; `first` is its first time in Unix seconds.
     """

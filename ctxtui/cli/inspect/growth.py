@@ -25,12 +25,14 @@ from ctxtui.views.text.span import Span, plain
 
 _MAX_PHASES = 40
 _CHART_LINES = 12
+_TITLE_CELLS = 12
+"""Cells of a rule with the title `growth`, without its note."""
 
 
 @click.command(
     "growth",
-    help="Show how a context grew: each call by category, growth in each phase, its shape (linear or quadratic) with "
-    "evidence, tokens carried, sent again and never quoted, and whether more phases fit.\n\n"
+    help="Show how a context grew: each call by category, growth in each phase, its shape (linear, quadratic ...) with "
+    "evidence, tokens carried, sent again and never quoted, and whether more turns fit.\n\n"
     f"NAME is {NAME_HELP}. Ranges cover four of five cases and come from `ctxtui preflight`."
     "\n\n\b\nExample: ctxtui growth last --phases 20\n"
     "Example: ctxtui growth session.jsonl --phase-rule call",
@@ -43,33 +45,33 @@ _CHART_LINES = 12
     default=10,
     show_default=True,
     metavar="N",
-    help="Check whether N more phases fit.",
+    help="Check whether N more turns fit (rounds in a session without user turns; phases if your notes name two or "
+    "more).",
 )
 @click.option(
     "--phase-rule",
-    "rule",
     default="",
     metavar="RULE",
     help="Start phases at each turn, epoch or call, or at matches of this regular expression (default: the setting "
-    "phases, else your phase names, else turns).",
+    "phases; without it at your notes 'phase: NAME', else at turns). Your notes always start one, too.",
 )
 @JSON_OPTION
 @click.pass_context
-def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
+def growth(context: click.Context, name: str, thread: str, phases: int, phase_rule: str, as_json: bool) -> None:
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     chosen = choose_call(loaded.session, thread, 0)
-    rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
-        booked = make_account(loaded.session, counter, settings)
-        report = growth_report(booked, chosen, Notebook(loaded, settings).read(), rule, phases)
+        account = make_account(loaded.session, counter, settings)
+        notes = Notebook(loaded, settings).read()
+        report = growth_report(account, chosen, notes, phase_rule or settings.phases, phases)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **growth_json(report)})
         return
     Painter(settings.glyphs).lines(_lines(report))
 
 
-def growth_json(report: Any) -> dict[str, Any]:
+def growth_json(report: GrowthReport) -> dict[str, Any]:
     growth, shape, ahead, feasible = report.growth, report.growth.shape, report.ahead, report.feasible
     return {
         "thread": growth.thread,
@@ -134,15 +136,15 @@ def growth_json(report: Any) -> dict[str, Any]:
 
 
 def _lines(report: GrowthReport) -> Iterator[list[Span]]:
-    room, growth = width(), report.growth
+    columns, growth = width(), report.growth
     chart = stacked_chart.from_growth(growth, report.ahead.window if report.ahead is not None else None)
-    yield from rule("growth", plain(stacked_chart.legend(chart, room - 12)))
-    yield from map(list, stacked_chart.lines(chart, room, _CHART_LINES))
-    yield from map(list, views.wrap(report, room))
+    yield from rule("growth", plain(stacked_chart.legend(chart, columns - _TITLE_CELLS)))
+    yield from map(list, stacked_chart.lines(chart, columns, _CHART_LINES))
+    yield from map(list, views.wrap(report, columns))
     if len(growth.phases) > 1:
         rows = phase_view.combine(growth.phases, growth.by_phase)
         table = phase_view.grown_table(rows, len(growth.calls))
         yield from rule("phases", plain(phase_view.summary(growth.phases)))
-        yield from table_lines(table, rows[-_MAX_PHASES:], room - 1)
+        yield from table_lines(table, rows[-_MAX_PHASES:], columns - 1)
         if len(rows) > _MAX_PHASES:
             yield [Span(f"   the last {_MAX_PHASES} of {len(rows):,}; --json has all", "dim")]

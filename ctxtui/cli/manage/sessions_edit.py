@@ -18,6 +18,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.store.sessions.changes import strip_tags
 from ctxtui.store.store import Store
 
 
@@ -73,9 +74,10 @@ def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, 
     Example: ctxtui session tag 8f3c demo good
     Example: ctxtui session tag 8f3c demo --remove
     """
+    names = strip_tags(tags)
     id_ = _stored_id(context, name)
     with open_existing(context) as store:
-        store.tag(id_, tags, remove=remove)
+        store.tag(id_, names, remove=remove)
         now = list(store.session(id_).tags)
     print_result(as_json, {"id": id_, "tags": now}, f"{escape(id_)}  {escape(', '.join(now)) or 'no tags'}")
 

@@ -1,6 +1,6 @@
 """Checks a request body against the rules of Google's generateContent.
 
-The rules are those that its answers show.
+The rules are known from the errors that it answers with.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.pricing.price import price_call
-from ctxtui.providers.endpoint import check_address, is_loopback, sends_key_in_plain
+from ctxtui.providers.endpoint import check_address, is_loopback, must_withhold_key
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -64,7 +64,7 @@ def collector_headers(url: str, settings: Settings, env: Mapping[str, str]) -> d
     name = next((variable for variable in _HEADERS if env.get(variable)), "")
     pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
     headers = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
-    if headers and sends_key_in_plain(url, key_over_http=settings.key_over_http):
+    if headers and must_withhold_key(url, key_over_http=settings.key_over_http):
         raise BadConfig(
             f"{name} would go over plain http to another machine",
             place="--otlp",

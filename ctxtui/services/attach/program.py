@@ -46,7 +46,6 @@ class ProgramProvider(Struct, frozen=True, kw_only=True):
         return any(env.get(name) for name in self.variables)
 
     def url(self, env: Env) -> str:
-        """The base URL in force."""
         return next((env[name] for name in self.variables if env.get(name)), self.default)
 
 
@@ -134,7 +133,6 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 def _covers(entry: str, host: str) -> bool:
-    """Whether an entry of ``NO_PROXY`` matches `host`."""
     name = entry.partition(":")[0].lstrip("*").lstrip(".").lower()
     return entry == "*" or (bool(name) and (host.lower() == name or host.lower().endswith(f".{name}")))
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.attach.program import find_home
-from ctxtui.services.attach.programs.settings_copy import replace_file
+from ctxtui.services.config.file_writing import mode_of, replace_file
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
@@ -83,7 +83,7 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
         if is_ours(settings[MEMBER]):
             if shutil.which(shlex.split(settings[MEMBER]["command"])[0]) is not None:
                 return None
-            # Of an installation that is gone; the line before that one's stays on record.
+            # It would start a ctxtui that is gone. The record keeps the line from before the installation.
             _store_record(setting, file, {**_load_records(setting).get(str(file), {}), "digest": ""})
             _write(target, after, target)
             return StatusLineChange(file, None, "")
@@ -210,7 +210,7 @@ def _write(path: Path, text: str, like: Path) -> None:
     """Write `path` atomically, with the mode of `like`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text.encode("utf-8"), like)
+        replace_file(path, text.encode("utf-8"), mode_of(like))
     except OSError as error:
         raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(path)) from None
 

@@ -84,7 +84,10 @@ class ContextFiles:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The memory tools; none without a memory folder."""
+        """The memory tools; none without the setting `memory`.
+
+        Creates the folder; raises `CtxtuiError` if that fails.
+        """
         memory = self._open_memory()
         return memory_tools(memory) if memory is not None else ()
 

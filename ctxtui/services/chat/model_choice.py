@@ -28,7 +28,7 @@ from ctxtui.providers.endpoint import (
     headers_for,
     is_loopback,
     key_for,
-    sends_key_in_plain,
+    must_withhold_key,
 )
 from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
 from ctxtui.providers.sdk_client import SdkClient
@@ -89,8 +89,8 @@ async def choose_to_continue(
 ) -> ChatModel:
     """Choose the model for a chat that continues a session of `recorded_model`.
 
-    It is that one ("": unknown, or a new chat) if it is available, no other is chosen, and the provider of the settings
-    may have it; else the one of `choose_model`. Raises what that raises.
+    `recorded_model` ("": unknown, or a new chat) itself, if it is available, `choice` names no other, and the provider
+    of the settings may have it; else the one of `choose_model`. Raises what that raises.
     """
     provider = config.settings.provider.partition("-")[0]
     if (
@@ -117,7 +117,7 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
     if not address or chat_model.endpoint.base_url:
         return chat_model
     check_address(address, variable)
-    is_plain_http = sends_key_in_plain(address, key_over_http=key_over_http)
+    is_plain_http = must_withhold_key(address, key_over_http=key_over_http)
     endpoint = dataclasses.replace(
         chat_model.endpoint, base_url=address, key="" if is_plain_http else chat_model.endpoint.key
     )
@@ -129,12 +129,12 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's variable; over plain http as for a key."""
+    """Add the headers that the provider's variable sets; like a key, not over plain http."""
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
         return chat_model
-    if sends_key_in_plain(endpoint.base_url, key_over_http=key_over_http):
+    if must_withhold_key(endpoint.base_url, key_over_http=key_over_http):
         return replace(chat_model, why=f"{chat_model.why}; {variable} is not sent over plain http")
     names = ", ".join(name for name, _ in headers)
     why = f"{chat_model.why}; {variable} adds {names}"
@@ -179,7 +179,7 @@ async def _choose_compatible(
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
     key = key_for({ANTHROPIC: "anthropic", GOOGLE: "google"}.get(dialect, "openai"), env)
-    withholds_key = key and sends_key_in_plain(url, key_over_http=key_over_http)
+    withholds_key = key and must_withhold_key(url, key_over_http=key_over_http)
     server = await identify_server(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)

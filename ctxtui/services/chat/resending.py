@@ -47,7 +47,7 @@ _OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
 _DROPPED: Final = frozenset(
     {"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id", "conversation"}
 )
-"""Members of a recorded request that are not sent again because they identify a user or a conversation."""
+"""Members of a recorded request that identify a user or a conversation: not sent again."""
 _LONGEST_LIFETIME: Final = b'"12h"'
 """Part of a body that may ask for cache writes at the rate of the longest lifetime (facts §4)."""
 
@@ -73,9 +73,9 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 
 
 class VariantSpec(Struct, frozen=True, kw_only=True):
-    """A way to send calls again.
+    """A way to send calls again: another `model`, policies (`steps`), or `without` a block.
 
-    With another `model`, under policies (`steps`), or with the block of the digest `without` cleared.
+    `without` is the digest of a block to clear.
     """
 
     name: str
@@ -224,10 +224,7 @@ def _max_usd_of(
 
 
 class ResentRequest(NamedTuple):
-    """A request rebuilt from a recorded one.
-
-    `answer`: maximum tokens of its answer; `refused`: the reason why it cannot be sent ("": it can).
-    """
+    """A request rebuilt from a recorded one; `answer` and `refused` as in `PlannedResend`."""
 
     body: bytes
     answer: int
@@ -237,8 +234,7 @@ class ResentRequest(NamedTuple):
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
     """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
 
-    It has the recorded parameters, if any, except for those that identify a user or a conversation, and an answer
-    limit, at most the recorded one.
+    It has the recorded parameters, if any, except for those that identify a user or a conversation.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
@@ -255,7 +251,7 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
 
 
 def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
-    """The parameters of a rebuilt request, and its answer limit in tokens."""
+    """The parameters of a rebuilt request, and its answer limit (at most the recorded one)."""
     own, dialect = params_for(chat_model, settings), chat_model.endpoint.dialect
     request = Request((), call.skeleton) if call.skeleton is not None else None
     recorded = request.params if request is not None else {}

@@ -2,7 +2,10 @@
 
 The plug-ins of a group are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder
 ``GROUP`` next to the user's configuration. Nothing in a project's folder is run unless the user names the file
-(`from_file`). A plug-in of a group that cannot be loaded is skipped; `troubles` and ``ctxtui doctor`` report its error.
+(`from_file`).
+
+`plugins` returns one that cannot be loaded with its `trouble`, for the caller to skip. Each command prints the
+`troubles` at its end, and ``ctxtui doctor`` lists them. `from_file` reports nothing; the caller must.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -92,12 +96,17 @@ def _find_entry_points(group: str) -> list[EntryPoint]:
 def _load_module(group: str, path: Path) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
-    name = f"ctxtui_{group}_{path.stem}"
+    # Files in different folders may have one stem.
+    name = f"ctxtui_{group}_{path.stem}_{crc32(str(path).encode(errors='replace')):08x}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module
 
 
@@ -112,17 +121,20 @@ def error_text(error: BaseException, place: str = "") -> str:
     """Describe an error of third-party code, with the line in the file `place` if known."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == place]
     if isinstance(error, SyntaxError) and error.filename == place:
-        lines = [error.lineno]
+        lines = [error.lineno] if error.lineno else []
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     position = f"line {lines[-1]}: " if lines else ""
     return f"{position}{type(error).__name__}: {message}".rstrip(": ")
 
 
 def report_trouble(place: str, trouble: str) -> None:
-    """Report that the plug-in at `place` does not work; only its first trouble is kept."""
+    """Report that the plug-in or label rule at `place` does not work.
+
+    Only its first trouble is kept.
+    """
     _reported.setdefault(place, trouble)
 
 
 def troubles() -> list[tuple[str, str]]:
-    """Places and reasons of the plug-ins that failed so far."""
+    """Places and reasons of the plug-ins and label rules that failed or were refused so far."""
     return list(_reported.items())

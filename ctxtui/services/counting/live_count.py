@@ -1,6 +1,8 @@
 """Counts an answer while it streams: settled text once, only its end repeatedly.
 
-A text is cut where a line ends and another begins: the tokenizer cuts there too, so the pieces add up to the whole.
+A text is cut after a line end where the tokenizers cut too (`_LINE_START`), so their counts of the pieces add up to
+that of the whole. A long paragraph is cut at a blank, with an error of a token or two; estimates (characters / 4) are
+rounded for each piece.
 """
 
 from __future__ import annotations
@@ -30,16 +32,14 @@ class WordCounter(Protocol):
 
 
 class _LiveBlock(Struct):
-    """A block of the answer while it streams; `thinks`: it is thinking."""
+    """A block of the answer while it streams."""
 
-    thinks: bool
+    is_thinking: bool
     open: str = ""
     """Text whose tokens may still change, without the `new` text."""
     new: list[str] = field(default_factory=list)
-    length: int = 0
-    """Number of settled characters."""
-    settled: int = 0
-    """Tokens of the settled characters."""
+    settled_chars: int = 0
+    settled_tokens: int = 0
     tokens: int = 0
 
 
@@ -49,49 +49,61 @@ class LiveCount(Struct):
     `feed` is for the event loop, `advance` for a worker.
     """
 
-    bench: WordCounter
+    counter: WordCounter
     card: ModelCard
     weights: Weights
-    _parts: dict[int, _LiveBlock] = field(default_factory=dict)
+    _blocks: dict[int, _LiveBlock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held to read or change the blocks, never while counting."""
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
-    def feed(self, block: int, kind: str, text: str) -> None:
+    def feed(self, number: int, kind: str, text: str) -> None:
         with self._lock:
-            part = self._parts.get(block)
-            if part is None:
-                part = self._parts[block] = _LiveBlock(kind in _THINKING)
-            part.new.append(text)
+            block = self._blocks.get(number)
+            if block is None:
+                block = self._blocks[number] = _LiveBlock(kind in _THINKING)
+            block.new.append(text)
 
     def advance(self) -> dict[int, int]:
-        """Count the new text; return the tokens of every block so far."""
+        """Count the new text, unless another count runs; return the tokens of every block so far."""
+        if self._counting.acquire(blocking=False):
+            try:
+                self._count_new_text()
+            finally:
+                self._counting.release()
+        with self._lock:
+            return {number: block.tokens for number, block in self._blocks.items()}
+
+    def _count_new_text(self) -> None:
         with self._lock:
             work: list[tuple[_LiveBlock, str, int]] = []
-            for part in self._parts.values():
-                if part.new:
-                    text = part.open + "".join(part.new)
-                    part.new.clear()
+            for block in self._blocks.values():
+                if block.new:
+                    text = block.open + "".join(block.new)
+                    block.new.clear()
                     cut = settled_end(text)
-                    part.open = text[cut:]
-                    work.append((part, text, cut))
+                    block.open = text[cut:]
+                    work.append((block, text, cut))
         texts = [piece for _, text, cut in work for piece in (text[:cut], text[cut:]) if piece]
-        counts = iter(self.bench.words(self.card, texts) if texts else ())
-        for part, text, cut in work:
-            part.settled += next(counts) if cut else 0
-            part.length += cut
-            tail = next(counts) if cut < len(text) else 0
-            part.tokens = round(weigh(self._block_features(part, part.settled + tail, len(text) - cut), self.weights))
-        return {number: part.tokens for number, part in self._parts.items()}
+        counts = iter(self.counter.words(self.card, texts) if texts else ())
+        with self._lock:
+            for block, text, cut in work:
+                block.settled_tokens += next(counts) if cut else 0
+                block.settled_chars += cut
+                open_tokens = next(counts) if cut < len(text) else 0
+                block.tokens = round(weigh(_block_features(block, open_tokens, len(text) - cut), self.weights))
 
-    def _block_features(self, part: _LiveBlock, words: int, tail: int) -> Features:
-        """The features of the block so far; a call counts as text.
 
-        `words` are its tokens, `tail` the characters that are not settled yet.
-        """
-        return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
+def _block_features(block: _LiveBlock, open_tokens: int, open_chars: int) -> Features:
+    """The features of the block so far, with its open part; a tool call counts as text."""
+    tokens = block.settled_tokens + open_tokens
+    if block.is_thinking:
+        return Features(thinking=tokens)
+    return Features(text=tokens, letters=(block.settled_chars + open_chars) / 4)
 
 
 def settled_end(text: str) -> int:
-    """The last position up to which the count of `text` is settled; 0 if there is none."""
+    """The last position of `text` at which it may be cut for counting; 0 if there is none."""
     cut = 0
     for match in _LINE_START.finditer(text):
         cut = match.end()

@@ -34,7 +34,7 @@ from ctxtui.pricing.terms import read_terms
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 from ctxtui.services.editing.next_request import price_question_under
 from ctxtui.services.editing.session_end import next_head, session_end
 
@@ -79,12 +79,12 @@ def curate_context(
     Applies `edits`, then the policies of `steps`:
 
     - `after`: to the context after the call's answer.
-    - `resumed`: to the context that a tool resumes from there.
+    - `resumed`: to the context with which a tool would resume after the call.
     - `under`: those of `edits` that are applied already and are not part of the price.
     - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
     - `keep_quoted`: policies remove nothing that is quoted later.
     - `guard`: masks secrets, before the policies; None: they stay.
-    - `other_forecasts`: returns what was already learned of the session's calls.
+    - `other_forecasts`: returns a forecaster already trained on the session's calls, or None.
 
     Everything in `book` must be counted.
     """
@@ -101,7 +101,7 @@ def curate_context(
     literals = Literals(context)
     literals.advance()
     plain = apply(context, under, rules)
-    sent = EditedRequest.from_applied(plain) if under else None
+    sent = SentPath.from_applied(plain) if under else None
     if sent is not None:
         count_all(book, counter)
     question, weigh = _make_question(book, chosen, head, prices, other_forecasts, sent)
@@ -165,14 +165,14 @@ def _make_question(
     head: int,
     prices: PriceTable,
     other_forecasts: OtherForecasts,
-    under: EditedRequest | None,
+    under: SentPath | None,
 ) -> tuple[PriceQuestion, Weigh]:
     call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), other_forecasts)
     charge = charge_of(call, prices)
     if chosen.number:
         question, _, weigh = price_question_under(replay, book, call, head, lambda total: charge, under=under)
         return question, weigh
-    # No call has sent any of it yet.
+    # Before the first call, nothing of the context has been sent.
     request = replay.request_of(call)
     question = PriceQuestion(
         request.simulator, request.prompt, charge, request.at, request_ends=request.ends, sent_blocks=0

@@ -24,8 +24,8 @@ from ctxtui.services.recordings.recording import Loaded
 def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
     """The edits applied to the request after the `chosen` call of the session in `loaded`.
 
-    If the call is not the last, they are those applied by the time of the next one. Empty without a database. Raises
-    `CtxtuiError` if the database cannot be read.
+    If the call is not the last, they are those applied by the start of the next one; all, if that time is not recorded.
+    Empty if the session is not stored. Raises `CtxtuiError` if the database cannot be read.
     """
     log = SessionEdits(loaded, settings).of_thread(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
@@ -35,22 +35,22 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
 
 
 def try_applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[tuple[Edit, ...], str]:
-    """The same as `applied_edits`, with the error as the second result instead of an exception."""
+    """`applied_edits` and "", or none and the text of the error."""
     try:
         return applied_edits(loaded, settings, chosen), ""
     except CtxtuiError as error:
         return (), str(error)
 
 
-class EditedRequest(Struct, frozen=True, dict=True):
-    """The request that a context makes under `applied` edits: the path to the node `head`."""
+class SentPath(Struct, frozen=True, dict=True):
+    """The path of nodes, up to `head`, that a context under edits (`applied`) would send."""
 
     applied: Applied
     head: int
 
     @classmethod
-    def from_applied(cls, applied: Applied) -> EditedRequest:
-        """Make the nodes of the request as it would be sent."""
+    def from_applied(cls, applied: Applied) -> SentPath:
+        """Add the nodes that `applied` would send to the tree of its context."""
         return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property
@@ -62,13 +62,14 @@ class EditedRequest(Struct, frozen=True, dict=True):
     ) -> PriceQuestion:
         """Make the price question for `next_request`, the request at `head` after `call`.
 
-        `raw` is the request without edits; `count` gives the tokens of a new block.
+        `raw` is the request without edits, `charge` the pricing of its usage; `count` gives the tokens of a block. The
+        caller adds `PriceQuestion.sent_blocks` and `PriceQuestion.continued_read`.
         """
-        prompt, place = next_request.prompt, next_request.ends
+        prompt, ends = next_request.prompt, next_request.ends
         if call.is_edited:
             parts = self._find_parting(call)
         else:
-            # Reports tell of the raw request alone.
+            # The last call was sent unedited, so its report counts the raw blocks: add the changes to those.
             lengths = edited_lengths(raw.prompt, self.applied.without_edits, self.applied, count)
             tokens_up_to, parts = dict(zip(self.nodes, lengths.upto, strict=True)), lengths.first
 
@@ -77,13 +78,13 @@ class EditedRequest(Struct, frozen=True, dict=True):
                 return raw.prompt.tokens(raw_node) + added
 
             prompt = prompt._replace(tokens=tokens, total=lengths.total)
-        marked = marked_prompt(prompt, place, self.applied, self.nodes)
+        marked = marked_prompt(prompt, ends, self.applied, self.nodes)
         return PriceQuestion(
             next_request.simulator,
             marked,
             charge,
             next_request.at,
-            request_ends=place,
+            request_ends=ends,
             nodes=self.nodes,
             parts_at=parts,
             floors=next_request.floors,

@@ -24,17 +24,18 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.pricing.price import with_usage
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 
 RATE_STEP_TOKENS: Final = 1_000
 """Steps of input tokens in which rates are looked up: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
-"""USD per token of each kind; None without a known price."""
+"""USD per token: fresh, read, written for 5 minutes, 1 hour, 30 minutes, 12 hours, output. None: no known price."""
 
 
 class Charges:
@@ -69,7 +70,7 @@ class Charges:
                 Usage(write_12h=length),
                 Usage(fresh=length, output=length),
             )
-            costs = self._pricer([replace(self.call, usage=usage, stop_reason="") for usage in usages])
+            costs = self._pricer([with_usage(self.call, usage) for usage in usages])
             # Without web searches and compaction of `call`, which the usage does not have.
             sums = [(cost.usd - cost.other) / length for cost, _ in costs if cost is not None]
             self._by_length[key] = (*sums[:-1], sums[-1] - sums[0]) if len(sums) == len(usages) else None
@@ -91,7 +92,10 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True):
-    """The next request of a session. `weigh` converts features to its tokens, `charge` prices later calls."""
+    """The next request of a session: its `forecast`, and the `question` to price edits with.
+
+    `weigh` converts features to tokens of this request, `charge` prices later calls.
+    """
 
     question: PriceQuestion
     forecast: NextCallForecast
@@ -107,7 +111,7 @@ def following_request(
     calls: Sequence[Call],
     pricer: Pricer,
     at: float | None = None,
-    under: EditedRequest | None = None,
+    under: SentPath | None = None,
 ) -> PricedRequest:
     """The request after `call` with the context `head`, or `under` edits.
 
@@ -142,7 +146,7 @@ def price_question_under(
     head: int,
     terms: ChargeTerms,
     at: float | None = None,
-    under: EditedRequest | None = None,
+    under: SentPath | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
     """The price question, request and `weigh` of `following_request`."""
     tree, model = book.session.tree, call.model or book.session.model
@@ -191,7 +195,7 @@ def make_price_question(
 
 
 def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
-    """Tokens that the request of `call` would read if it was sent again at the time `at`."""
+    """Tokens that the request of `call` would read from the cache if sent again `at`."""
     request = replay.request_after(call, call.sent_head, at)
     outcome = request.simulator.predict(request.prompt, request.at)
     return outcome.with_min_read(request.floors[0 if outcome.read else 1]).read
@@ -245,14 +249,12 @@ def next_call_in(
         tip = session.threads[thread].tip if thread in session.threads else last.response_head
         head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
     count_for_model(book, counter, last.model)
-    edited_request = None
+    sent_path = None
     if edits:
         context = Context.of_call(session.tree, last, head)
-        edited_request = EditedRequest.from_applied(
-            apply(context, edits, rules_for(context.dialect, book.card(last.model)))
-        )
+        sent_path = SentPath.from_applied(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_for_model(book, counter, last.model)
-    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, edited_request)
+    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, sent_path)
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:

@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.services.counting.books import cache_rules_by_call
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 from ctxtui.services.editing.next_request import PricedRequest, following_request
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
@@ -28,7 +28,7 @@ Later = Callable[[Callable[[], None]], None]
 """Runs a function in a worker, before other work."""
 
 LONG_CONTEXT_BLOCKS: Final = 20_000
-"""Blocks of a context whose next request takes a second and a hundred megabytes."""
+"""From so many blocks on, computing a context's next request takes a second and a hundred megabytes."""
 
 
 def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
@@ -122,7 +122,7 @@ class NextRequestCache:
         if pending not in self._pending:
             # The context has grown since, so the result is no longer needed.
             return
-        under_edits = EditedRequest.from_applied(under) if under is not None else None
+        under_edits = SentPath.from_applied(under) if under is not None else None
         study.count_all()
         forecaster = study.train_forecasts()
         if pending.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:

@@ -119,7 +119,6 @@ class ThreadEdits:
 
     @property
     def ready(self) -> tuple[Edit, ...]:
-        """The staged edits that do not wait."""
         return tuple(edit for edit in self.staged if edit.id not in self.waiting)
 
     @property

@@ -1,11 +1,9 @@
-"""Outlook for a long run: growth of the context, cost, compaction, edits before it."""
+"""Outlook for the next turns of a session: context, cost, compaction, edits, markers."""
 
 from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Sequence
-
-from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import MarkerTrials, learnt_prompts, try_markers
@@ -34,7 +32,7 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import Smallest
-from ctxtui.pricing.price import price_call
+from ctxtui.pricing.price import price_call, with_usage
 from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
@@ -57,9 +55,8 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     window = context_window(book, call, usable_share)
 
     def usd(usage: Usage) -> float | None:
-        # A forecast call is priced as complete, even if the answer of `call` was not, and without its web searches.
-        like = replace(call, usage=replace(usage, output_final=True), stop_reason="")
-        cost = price_call(like, prices)
+        # Without the web searches of `call`.
+        cost = price_call(with_usage(call, usage), prices)
         return None if cost is None else cost.usd - cost.other
 
     miss_count = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))

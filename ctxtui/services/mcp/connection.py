@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.providers.bounded_answers import limit_response
-from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
+from ctxtui.providers.endpoint import is_loopback, must_withhold_key
 from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.mcp_servers import McpServer
@@ -28,7 +28,7 @@ from ctxtui.services.mcp.offered import (
     convert_tools,
     resource_text,
 )
-from ctxtui.wire.bounds import MAX_MCP_MESSAGE
+from ctxtui.wire.bounds import MAX_MCP_MESSAGE_BYTES
 from ctxtui.wire.key_mask import mask_url
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 START_TIMEOUT: Final = 60.0
 """Seconds without output after which a starting server is given up, unless its own `timeout` is longer."""
 MAX_START: Final = 600.0
-"""Seconds after which a starting server is given up, whatever it says."""
+"""Seconds after which a starting server is given up, even if it still writes output."""
 _CHECK_SECONDS: Final = 0.5
 _CLOSED: Final = -32000
 """JSON-RPC error code of the SDK for a connection that was closed."""
@@ -65,11 +65,11 @@ class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc
 
     def decode(self, data: Any, final: bool = False) -> str:
         line, end, unfinished = data.rpartition(b"\n")
-        cut = self._size > MAX_MCP_MESSAGE
+        cut = self._size > MAX_MCP_MESSAGE_BYTES
         self._size = len(unfinished) + (0 if end else self._size)
         if cut:
             data = line.partition(b"\n")[2] + end + unfinished if end else b""
-        elif self._size > MAX_MCP_MESSAGE:
+        elif self._size > MAX_MCP_MESSAGE_BYTES:
             self.reset()
             data = b"\n"
         return str(super().decode(data, final))
@@ -282,7 +282,7 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.expand_variables(os.environ)
-        if server.headers and sends_key_in_plain(server.url, key_over_http=self._key_over_http):
+        if server.headers and must_withhold_key(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
                 way_out="use https, or set key_over_http = true in your own configuration",

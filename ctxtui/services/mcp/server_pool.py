@@ -16,6 +16,7 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Unreadable
+from ctxtui.services.config.file_writing import replace_file
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
 from ctxtui.services.mcp.offered import OfferedTool, convert_result
@@ -42,14 +43,11 @@ class ServerPermissions:
     def allow(self, server: McpServer) -> None:
         """Allow `server` to start. Raises `Unreadable` if the permission cannot be written."""
         record = {"name": server.name, "place": server.place}
-        beside = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 allowed = {**self._read_permissions(), server.digest: record}
-                with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                    json.dump(allowed, file, indent=1)
-                os.replace(beside, self._path)
+                replace_file(self._path, json.dumps(allowed, indent=1).encode())
         except OSError as error:
             raise Unreadable(
                 f"the permission for {server.name} cannot be stored: {error.strerror}", place=str(self._path)
@@ -154,7 +152,7 @@ class ServerPool:
         return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
 
     async def report_starting(self, say: Callable[[str], object]) -> None:
-        """Say every few seconds what the starting servers are waited for, until it is cancelled."""
+        """Report every few seconds on the servers that are starting, until cancelled."""
         while True:
             await asyncio.sleep(REPORT_PERIOD)
             for connection in self.starting:
@@ -186,11 +184,13 @@ class ServerPool:
         return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
+        """Describe `call` of a server's tool to ask for permission."""
         tool = self._find_tool(call.name)
         server = self.connections[tool.server].server
         return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
+        """Run `call` on its server, which is started if need be; failures are error results."""
         tool = self._find_tool(call.name)
         try:
             result = await self.connections[tool.server].call_tool(tool.own, call.input)

@@ -56,7 +56,6 @@ class Newest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """A name for `locate`."""
         return self.named.stored or str(self.named.path)
 
 
@@ -173,9 +172,9 @@ def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> lis
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end.
+    """Read the located session to its end; after a `NoContext` the next of `named.others`.
 
-    Raises the errors of `load` and of ctxtui's own database.
+    Raises the errors of `load`, `load_stream` and ctxtui's own database.
     """
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:
@@ -188,7 +187,8 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
     """Like `open_named`, but a file is only opened: the second value is its first reading.
 
-    The first reading may raise `NoContext` (see `open_recording`). A stored session follows its host.
+    The first reading may raise `NoContext`; no further recording is tried then. Standard input is read to its end. A
+    stored session follows its host.
     """
     if named.stored:
         # Imported here: most runs name a file.

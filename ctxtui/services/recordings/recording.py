@@ -49,11 +49,8 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    - `fetch` reads and changes nothing that is shown; it may run in a worker thread.
-    - `add_news` folds the news into `session`, in the thread that shows it.
-    - `more` does both.
-
-    After a rewrite `session` is another object.
+    `fetch` reads, and may run in a worker thread; `add_news` folds the news into `session`, in the thread that shows
+    it. After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -115,7 +112,6 @@ class Loaded:
 
     @property
     def lines(self) -> int:
-        """Complete lines of the main file."""
         return self._reading.lines if self._reading else 0
 
     @property
@@ -125,7 +121,6 @@ class Loaded:
 
     @property
     def holds_context(self) -> bool:
-        """Whether model context was found so far."""
         return self._reading is None or self._reading.has_context
 
     def check(self) -> None:

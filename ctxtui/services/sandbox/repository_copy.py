@@ -1,6 +1,6 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Only objects, references, HEAD and index entries leave the copy, and only if the changed ones are still the same in the
+Only objects, references, HEAD and index entries are imported, and only if the changed ones are still the same in the
 repository as when the command started (an index entry may also have the new value already).
 """
 
@@ -23,7 +23,6 @@ from ctxtui.core.errors import CtxtuiError
 
 _GIT_TIMEOUT_S: Final = 120
 _MOUNT_POINT: Final = Path("/run/ctxtui/git")
-"""Mount point of the copy for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("packed-refs", "config", "shallow", "refs", "reftable", "logs", "info")
 _OPERATIONS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer")
 """The state of a merge or the like in progress."""
@@ -38,7 +37,6 @@ _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
 """Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible."""
 _GIT: Final = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-"""Git without hooks, file watchers and garbage collection of the repository."""
 _SHELL_GIT: Final = " ".join(_GIT)
 _REFLOG_MESSAGE: Final = "by a command of ctxtui's agent"
 _HEAD: Final = f"{_SHELL_GIT} symbolic-ref -q HEAD || {_SHELL_GIT} rev-parse -q --verify HEAD"
@@ -184,7 +182,7 @@ class RepositoryCopy:
     def _reference_update(self, after: _State) -> bytes:
         """Input of ``git update-ref`` for the references that the command changed.
 
-        Raises `ValueError` if a command may not change one of them, or it was changed in the repository meanwhile.
+        Raises `ValueError` if it may not change one of them, or one was changed in the repository meanwhile.
         """
         old, new = self._before.references, after.references
         changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
@@ -206,7 +204,6 @@ class RepositoryCopy:
         return "".join(lines).encode()
 
     def _other_branches(self) -> set[str]:
-        """Branches that are checked out in other work trees of the repository."""
         lines = self._run_git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
         branches = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
         # The list includes this work tree.

@@ -30,9 +30,9 @@ class BackgroundIndexer:
         self._worker = Worker(IndexFiller, settings, cwd)
 
     def run(self) -> None:
-        """Index all sessions that are not live, now and every few minutes, until `close`.
+        """Index new and changed sessions now and every few minutes, until `close`.
 
-        Only with the setting `index` and if there is a database; ends if the child process does.
+        Live ones wait. Only with the setting `index` and if there is a database; ends if the child process does.
         """
         while not self._stop.is_set():
             if self._settings.index and database(self._settings.data_dir).exists():

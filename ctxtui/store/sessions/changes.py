@@ -25,10 +25,16 @@ def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
     return id_
 
 
-def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
+def strip_tags(tags: Iterable[str]) -> list[str]:
+    """`tags` without spaces around them. Raises `CtxtuiError` if one is empty."""
     names = [name.strip() for name in tags]
     if not all(names):
         raise CtxtuiError("a tag may not be empty")
+    return names
+
+
+def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
+    names = strip_tags(tags)
     with writing(conn):
         key, id_ = find(conn, prefix)
         if remove:

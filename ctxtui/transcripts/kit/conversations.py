@@ -99,7 +99,6 @@ class Conversations:
         self._named: dict[str, Conversation] = {}
         """Conversations that the client names, by that name."""
         self._settled = 0
-        """Number of named conversations at the last `settle`."""
         self._by_first: dict[tuple[str, str], list[Conversation]] = {}
         """Conversations that the client does not name, by scope and digest of a first message."""
         self._homes: dict[str, Conversation] = {}
@@ -166,7 +165,6 @@ class Conversations:
         return conversation
 
     def _was_compacted(self, conversation: Conversation, messages: Sequence[str]) -> bool:
-        """Whether the last call asked for a summary, and this request has another history."""
         last = self.calls[conversation.calls[-1]] if conversation.calls else None
         if last is None or COMPACTS not in last.extra:
             return False
@@ -220,7 +218,6 @@ class Conversations:
     def _includes_answer(
         self, conversation: Conversation, items: Sequence[Item], messages: Sequence[str], shared: int
     ) -> bool:
-        """Whether a request has all messages of the last request, then a block of its answer."""
         if shared < len(conversation.messages) or len(messages) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == messages[shared])
@@ -316,7 +313,6 @@ class Conversations:
         ]
 
     def events(self) -> Iterator[Event]:
-        """Yield events for the current state of all conversations."""
         self.settle()
         yield from (conversation.announced for conversation in self._all if conversation.announced is not None)
         yield from map(CallSeen, self.calls.values())

@@ -461,7 +461,6 @@ def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
 
 
 def _count_common(wanted: Sequence[str], recorded: Sequence[str]) -> list[int]:
-    """Count, from each position of `recorded` on, the elements that equal the start of `wanted`."""
     # In linear time (the Z algorithm): a session may have thousands of equal blocks.
     sequence = [*wanted, None, *recorded]
     counts = [0] * len(sequence)

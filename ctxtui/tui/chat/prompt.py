@@ -48,14 +48,12 @@ class TalkController(ChatController):
         self._permission_question: Question | None = None
         """The last question for permission."""
         self._permission_first = ""
-        """Id of the call to ask about even if something is typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
         self._approval_layout = ApprovalLayout(self.host, access, self._on_approval_laid_out)
         self._early_messages: tuple[str, ...] = ()
         self._branch_node: int | None = None
         """Node where the next message branches off; None: at the end."""
         self._branch_hint = ""
-        """Shown about the branch on the prompt line."""
         self._draft_timer: Timer | None = None
         self._draft = ""
         self._draft_aside: str | None = None
@@ -204,7 +202,6 @@ class TalkController(ChatController):
         self._ask_own(self._permission_question)
 
     def typed_early(self, text: str) -> None:
-        """Put keys typed before a question could be read into the prompt; the question waits."""
         self._draft, self._permission_first = self._draft + text, ""
         self._open_prompt(self._draft)
 
@@ -230,7 +227,7 @@ class TalkController(ChatController):
         self._ask_permission_if_idle()
 
     def send(self, text: str) -> None:
-        """Send `text` with its files, unless it is blank."""
+        """Send `text` once its files are known to be sendable; nothing if it is blank."""
         words = text.strip()
         if words:
             self._files.send(words, self._send, self._open_prompt)
@@ -280,7 +277,6 @@ class TalkController(ChatController):
             )
 
     def send_early(self) -> None:
-        """Send messages that were typed before the model was ready."""
         early, self._early_messages = self._early_messages, ()
         for words in early:
             self.send(words)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _CHECK_SECONDS: Final = 2.0
-"""Seconds between checks for edits of other programs."""
+"""Interval of checks for edits of other programs."""
 _FRAME_SENT_SECONDS: Final = 0.02
 """Seconds after a frame until the terminal has received it."""
 
@@ -296,7 +296,6 @@ class ContextEdits:
             self._prompt.show_message([Span("No edit waits; "), Span("a", "accent bold"), Span(" applies them now")])
 
     def tick(self) -> None:
-        """Update countdowns of waiting edits."""
         pane = self._state.panels.staged.content
         if self._state.panels.staging is not None and pane is not None and any(wait.left for wait in pane.waits):
             self._state.show()

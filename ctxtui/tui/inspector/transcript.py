@@ -222,4 +222,4 @@ class Transcript(Pane):
             return ()
         above = self.viewport.first_row
         partial = self.data.scene is not None and self.data.scene.partial
-        return self.grid.heads(above, self.data.blocks, partial=partial)
+        return self.grid.draw_heads(above, self.data.blocks, partial=partial)

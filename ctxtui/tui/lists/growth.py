@@ -173,7 +173,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self.post_message(message)
 
     def on_growth_reported(self, message: GrowthReported) -> None:
-        """Show the sentences, with how many more phases fit."""
+        """Show the sentences, with whether further turns (or named phases) fit."""
         self._sentences.report, self._sentences.error = message.report, message.error
         self._add_phases()
 

@@ -151,7 +151,6 @@ class CurvesBoard(Board):
 
 
 def _is_placeable(cache: str) -> bool:
-    """Whether the breakpoints of a strategy or lifetime can be set in the next request."""
     return cache in LIFETIMES or find_strategy(cache) is not None
 
 
@@ -192,7 +191,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self._worker.close()
 
     def on_resize(self) -> None:
-        """Fit the table to its rows, at most half of the screen."""
         rows = len(self.rows) or 10
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 

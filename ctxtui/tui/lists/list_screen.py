@@ -34,8 +34,7 @@ from ctxtui.tui.widgets.still import Still
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.text import cells
-from ctxtui.views.text.grid import fitted
-from ctxtui.views.text.span import Span, Spans, plain
+from ctxtui.views.text.span import Span, Spans, fit_spans, plain
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
@@ -89,7 +88,7 @@ class MessageLine(Still):
 
     def render_line(self, y: int) -> Strip:
         room = self.size.width
-        return paint.strip(fitted([Span(" "), *self.message], room), room, look_of(self.app))
+        return paint.strip(fit_spans([Span(" "), *self.message], room), room, look_of(self.app))
 
 
 Content = TypeVar("Content")

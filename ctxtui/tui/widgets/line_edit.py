@@ -13,8 +13,7 @@ from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.still import Still
 from ctxtui.views.text import cells, safe_text
-from ctxtui.views.text.grid import fitted
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, Spans, fit_spans, width
 
 
 class TextBuffer:
@@ -170,7 +169,7 @@ class LineEdit(Still, can_focus=True):
         shows_hint = not self.buffer.size and not self.has_focus
         left = [*lead, *(self.hint if shows_hint else self._typed_spans(room - short_width))]
         if shows_hint and width(left) > room:
-            return paint.strip(fitted(left, room), room, look)
+            return paint.strip(fit_spans(left, room), room, look)
         right = self.right if width(left) + width(self.right) + 2 <= room else self.short_right if short_width else ()
         gap = max(0, room - width(left) - width(right) - (1 if right else 0))
         return paint.strip([*left, Span(" " * gap), *right], room, look)

@@ -25,7 +25,6 @@ class Viewport:
         self.top = 0
         """Line at the top of the view."""
         self._fitted_room = 0
-        """Height of the view when the scroll position was last adjusted to it."""
 
     @property
     def last_top(self) -> int:

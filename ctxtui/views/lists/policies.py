@@ -12,9 +12,8 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.views.lists.advice import RISK_STYLES
 from ctxtui.views.text import cells, numbers, safe_text
-from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, fit_spans
 from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import format_payback, money_style, payback_clause
 
@@ -167,7 +166,7 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
         value = safe_text.one_line(setting.value, 60)
         note = f"  {safe_text.one_line(setting.note, 200)}" if setting.note else ""
         words = [Span("   "), Span(f"{setting.name} = {value}", "dim"), Span(note, "faint")]
-        lines.append(fitted(words, max(1, room - 1)))
+        lines.append(fit_spans(words, max(1, room - 1)))
     return lines[: max(0, height)]
 
 

@@ -84,7 +84,6 @@ class Staging:
 
     @property
     def was_sent_plain(self) -> bool:
-        """Whether the call shown was sent without edits, so that edits begin with the next request."""
         return not self.scene.call.is_edited
 
     def fate(self, node: int) -> Fate | None:
@@ -98,7 +97,7 @@ class Staging:
         return next((new for new in self.inserted if new.edit.id == edit.id and new.item.block.digest == digest), None)
 
     def first(self, position: int) -> int | None:
-        """The first node at or after a raw position that the call shown sent; None if there is none."""
+        """The first node in the transcript at or after a raw position; None if there is none."""
         if self.sent is not None:
             return self.sent.first(position)
         nodes = self.applied.context.nodes

@@ -7,13 +7,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.views.text import cells, numbers
-from ctxtui.views.text.span import Span, Spans, cropped, width
+from ctxtui.views.text import numbers
+from ctxtui.views.text.span import Span
 
-MEDIUM: Final = 100
+MIN_BAR_WIDTH: Final = 100
 """Screen width from which rows have bars."""
-WIDE: Final = 160
-"""Screen width from which rows show their call and cost."""
+MIN_COST_WIDTH: Final = 160
+"""Screen width from which rows show their call and cost, without staged edits."""
 _LEAD: Final = 7
 """Cells of gutter, cursor, turn (2), blank, glyph, blank."""
 BODY: Final = 8
@@ -38,11 +38,11 @@ class Grid(Struct, frozen=True):
     @lru_cache(maxsize=16)
     def for_pane(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
         if staged:
-            before, bar = (8, 4) if screen >= MEDIUM else (0, 0)
+            before, bar = (8, 4) if screen >= MIN_BAR_WIDTH else (0, 0)
             right = 2 + before + 7 + 1 + (bar + 1 if bar else 0)
             return cls(pane, max(1, pane - _LEAD - right), bar, staged=True, before=before)
-        bar = 8 if screen >= WIDE else 6 if screen >= MEDIUM else 0
-        call, cost = (5, 7) if screen >= WIDE else (0, 0)
+        bar = 8 if screen >= MIN_COST_WIDTH else 6 if screen >= MIN_BAR_WIDTH else 0
+        call, cost = (5, 7) if screen >= MIN_COST_WIDTH else (0, 0)
         right = (call + 1 + cost if call else 0) + 1 + 1 + 7 + 1 + (bar + 1 if bar else 0)
         return cls(pane, max(1, pane - _LEAD - right), bar, call=call, cost=cost)
 
@@ -51,11 +51,12 @@ class Grid(Struct, frozen=True):
         """Width of a line of an opened block."""
         return max(1, self.width - BODY - 2)
 
-    def heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
-        """Right part of the rule: column heads, and the number of rows `above` the view.
+    def draw_heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
+        """Right end of the transcript's title line: column heads and the number of rows `above`.
 
-        A narrow pane has the number of `blocks` instead of heads. No counts if the rows are the end of a longer list
-        (`partial`).
+        Those are the rows before the first visible one. On screens below `MIN_BAR_WIDTH` the number of `blocks` takes
+        the place of the heads. With staged edits there are heads only. No counts if the rows are the end of a longer
+        list (`partial`).
         """
         up = "↑ ·" if partial else f"↑ {above:,}" if above else ""
         if self.staged:
@@ -67,18 +68,3 @@ class Grid(Struct, frozen=True):
         if self.call:
             right = f"{'call':>{self.call}} {'so far':>{self.cost}}  {'tokens':>7}" + " " * self.bar
         return [Span(f"{up}   {right}" if up else right, "dim")]
-
-
-def fitted(spans: Spans, room: int) -> list[Span]:
-    """`spans` in exactly `room` cells; longer ones end in ``…``."""
-    used = width(spans)
-    if used <= room:
-        return [*spans, Span(" " * (room - used))]
-    if room <= 0:
-        return []
-    cut = cropped(spans, room - 1)
-    return [*cut, Span("…", cut[-1].style if cut else "dim")]
-
-
-def figure(text: str, style: str, room: int) -> Span:
-    return Span(cells.right(text, room), style)

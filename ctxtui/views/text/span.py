@@ -83,3 +83,18 @@ def padded(spans: Iterable[Span], room: int, align: str = "left") -> list[Span]:
         blank = Span(" " * missing)
         out = [blank, *out] if align == "right" else [*out, blank]
     return out
+
+
+def fit_spans(spans: Spans, room: int) -> list[Span]:
+    """`spans` in exactly `room` cells; longer ones end in ``…``."""
+    used = width(spans)
+    if used <= room:
+        return [*spans, Span(" " * (room - used))]
+    if room <= 0:
+        return []
+    cut = cropped(spans, room - 1)
+    return [*cut, Span("…", cut[-1].style if cut else "dim")]
+
+
+def right_aligned(text: str, style: str, room: int) -> Span:
+    return Span(cells.right(text, room), style)

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.views.text import cells
-from ctxtui.views.text.grid import fitted
-from ctxtui.views.text.span import Span, Spans, padded, width
+from ctxtui.views.text.span import Span, Spans, fit_spans, padded, width
 
 Row = TypeVar("Row")
 
@@ -50,7 +49,7 @@ class Column(Struct, Generic[Row], frozen=True):
             return [self.align_span(spans, room)]
         if self.align == "right" and width(spans) <= room:
             return padded(spans, room, "right")
-        return fitted(spans, room)
+        return fit_spans(spans, room)
 
     def align_span(self, span: Span, room: int) -> Span:
         fit = cells.right if self.align == "right" else cells.left
@@ -110,7 +109,7 @@ class Table(Struct, Generic[Row], frozen=True):
             if column.gap:
                 line.append(Span(" " * column.gap))
             line += column.draw(row, wide)
-        line += fitted(words, line_width - width(line) - self.tail) if words else []
+        line += fit_spans(words, line_width - width(line) - self.tail) if words else []
         if self.tail:
             line.append(Span(" " * self.tail))
         return line

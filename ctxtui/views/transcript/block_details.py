@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 def details(
     scene: Scene, node: int, lifetimes: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
-    """The detail lines for `node`'s block.
+    """The detail lines for `node`'s block, wrapped to `room` cells.
 
-    Empty if nothing is known yet, or for rules and inserts.
+    Empty if the block is not counted yet, and for rows that are no recorded block (separators, inserts, missing
+    content).
     """
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
@@ -36,7 +37,7 @@ def details(
     removal = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if removal is not None:
         texts.append(f"gone since call {removal.since:,}, as inferred from its report: {removal.reason_text}")
-    # A block that entered with this call has carried nothing yet, and its stability is unknown.
+    # A block that entered with the newest call has nothing to report yet.
     if weights.calls > 1 or weights.stability:
         call_count = numbers.many(weights.calls, "call")
         texts.append(
@@ -60,7 +61,6 @@ def _describe_stability(weight: BlockWeight) -> str:
 
 
 def _describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
     at = f" (turn {turn})" if turn else ""
@@ -99,15 +99,19 @@ def _cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(node_row.depth)
 
 
-def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
-    """The call to which `node`'s block belongs, and its cost so far."""
+def call_and_cost(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
+    """The call to which `node`'s block belongs, and the block's cost so far.
+
+    The call is its number from 1, "" if unknown.
+    """
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
     answered_call, entered = ledger.lifetimes.answering_call(node), ledger.lifetimes.first_call(node)
     if answered_call is None and entered is None:
         return "", unknown
-    # A result belongs to the call that it answers, a user's text to the call that first read it.
+    # An answer's block belongs to the call that made it, a tool result to the call before the first that read it (whose
+    # tool call it answers), other input to the call that first read it.
     number = answered_call + 1 if answered_call is not None else entered or 0
     if answered_call is None and scene.session.tree[node].category != _RESULT:
         number += 1
@@ -124,11 +128,9 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
 def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = (
-        _cost_in_call(scene, ledger, node),
-        ledger.block_usd(node, scene.running.block_tokens(node), scene.number),
-    )
-    if not whole:
+    call_usd = _cost_in_call(scene, ledger, node)
+    total_usd = ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
+    if not total_usd:
         return ""
-    first = f"{numbers.money(now)} this call · " if now is not None else ""
-    return f"{first}{numbers.money(whole)} so far"
+    this_call = f"{numbers.money(call_usd)} this call · " if call_usd is not None else ""
+    return f"{this_call}{numbers.money(total_usd)} so far"

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ctxtui.core.category import INDEX
 from ctxtui.views.text import numbers
-from ctxtui.views.text.grid import Grid, fitted
+from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, fit_spans
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.open_block import OpenBlock
+from ctxtui.views.transcript.open_block import OpenState
 from ctxtui.views.transcript.row_index import RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
 
@@ -94,8 +94,8 @@ class LiveRows(ContextRows):
             return self.scene.tip if self.scene is not None else 0
         return super().entry(index)
 
-    def open_state(self, index: int) -> OpenBlock | None:
-        return OpenBlock(ALL_LINES) if index >= self.recorded else super().open_state(index)
+    def open_state(self, index: int) -> OpenState | None:
+        return OpenState(ALL_LINES) if index >= self.recorded else super().open_state(index)
 
     @property
     def streaming_rows(self) -> range:
@@ -136,7 +136,7 @@ class LiveRows(ContextRows):
         live = self.live
         if not live:
             note = self.answer.note if self.answer is not None else ""
-            return fitted([_GUTTER, Span(cursor, "accent"), Span("     "), Span(note or "·", "faint")], grid.width)
+            return fit_spans([_GUTTER, Span(cursor, "accent"), Span("     "), Span(note or "·", "faint")], grid.width)
         block = live[index - self.recorded]
         if line == 0:
             return _head(block, grid, cursor)
@@ -151,4 +151,4 @@ def _head(block: LiveBlock, grid: Grid, cursor: str) -> list[Span]:
     left = [_GUTTER, Span(cursor, "accent"), Span("   "), sign.span, Span(" "), name]
     count = numbers.NOT_YET if block.tokens is None else f"≈{numbers.tokens(block.tokens)}"
     right = 1 + (grid.bar + 1 if grid.bar else 0) + (grid.call + 1 + grid.cost if grid.call else 0)
-    return [*fitted(left, grid.width - right - 8), Span(f"{count:>8}", "dim"), Span(" " * right)]
+    return [*fit_spans(left, grid.width - right - 8), Span(f"{count:>8}", "dim"), Span(" " * right)]

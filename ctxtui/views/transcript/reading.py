@@ -21,9 +21,9 @@ from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
 from ctxtui.views.model.scene import shown_category
 from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.grid import Grid, fitted
+from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, Spans, cropped, width
+from ctxtui.views.text.span import Span, Spans, cropped, fit_spans, width
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.row_index import MISSING, RuleRow
 from ctxtui.views.transcript.rows import draw_rule, is_user_text
@@ -235,7 +235,7 @@ class Reading:
                 result_spans = [Span("  ← ", "cat-result"), *one_line.preview_spans(result_preview, "dim", "dim")]
                 # Reserve room for the result after a long command.
                 words = [*_shorten(words, room - min(width(result_spans), room * 2 // 5)), *result_spans]
-        return [*self._lead(index, cursor), *fitted(words, room), Span(f"{self._tokens(nodes):>9} ", "faint")]
+        return [*self._lead(index, cursor), *fit_spans(words, room), Span(f"{self._tokens(nodes):>9} ", "faint")]
 
     def _tokens(self, nodes: list[int]) -> str:
         scene = self._rows.scene
@@ -264,7 +264,13 @@ class Reading:
             words += [sign.span, Span(f" {sign.name}{f' × {count}' if count > 1 else ''}", "dim")]
         figure = numbers.tokens(tokens) if counted else ""
         room = max(1, grid.width - LEAD_CELLS - 10)
-        return [Span(" "), Span(cursor, "accent"), Span("     "), *fitted(words, room), Span(f"{figure:>9} ", "faint")]
+        return [
+            Span(" "),
+            Span(cursor, "accent"),
+            Span("     "),
+            *fit_spans(words, room),
+            Span(f"{figure:>9} ", "faint"),
+        ]
 
     def _change(self, index: int, grid: Grid) -> list[Spans]:
         entry, room = self._rows.entry(index), min(MAX_TEXT_WIDTH, max(8, grid.width - LEAD_CELLS - 4))

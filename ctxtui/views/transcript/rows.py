@@ -17,9 +17,9 @@ from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers
-from ctxtui.views.text.grid import Grid, figure, fitted
+from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK, Sign
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.span import Span, fit_spans, right_aligned, width
 from ctxtui.views.transcript.row_index import RuleRow
 
 BAR_STEP: Final = 350
@@ -183,17 +183,21 @@ def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
         Span(cursor, "accent" if cursor != "↑" else "dim"),
         # From turn 100 on the number takes one more cell, and the text one less.
         *(
-            [figure(row.turn, "cat-user bold", 3), gap]
+            [right_aligned(row.turn, "cat-user bold", 3), gap]
             if has_long_number
-            else [figure(row.turn, "cat-user bold", 2), row.note]
+            else [right_aligned(row.turn, "cat-user bold", 2), row.note]
         ),
         row.sign,
         row.note if has_long_number else gap,
-        *fitted(row.words, grid.text - has_long_number),
+        *fit_spans(row.words, grid.text - has_long_number),
     ]
     if grid.call:
-        line += [figure(row.call, "dim", grid.call), gap, figure(row.cost.text, row.cost.style, grid.cost)]
-    line += [gap, row.mark, figure(row.tokens.text, row.tokens.style, 7), gap]
+        line += [
+            right_aligned(row.call, "dim", grid.call),
+            gap,
+            right_aligned(row.cost.text, row.cost.style, grid.cost),
+        ]
+    line += [gap, row.mark, right_aligned(row.tokens.text, row.tokens.style, 7), gap]
     if grid.bar:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         line += [Span(bar.ljust(grid.bar), row.style), gap]
@@ -215,6 +219,6 @@ def draw_rule(rule: RuleRow, grid: Grid, cursor: str = " ") -> list[Span]:
         hint_text = "opens its blocks" if rule.kind in ("answer", "since") else "the first call after it"
         spans += [Span("⏎", "accent bold"), Span(f" {hint_text} ", "faint")]
     room = grid.width - 1
-    line = fitted(spans, room)
+    line = fit_spans(spans, room)
     fill = len(line[-1].text) if line[-1].text.isspace() else 0
     return [*line[:-1], Span("╌" * fill, "hair"), Span(" ")] if fill else [*line, Span(" ")]

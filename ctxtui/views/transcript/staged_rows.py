@@ -13,9 +13,9 @@ from ctxtui.core.edit_kinds import kind_of
 from ctxtui.views.model.fates import Fate
 from ctxtui.views.model.staging import InsertedBlock, Staging
 from ctxtui.views.text import bars, cells, numbers, safe_text
-from ctxtui.views.text.grid import Grid, figure, fitted
+from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, fit_spans, right_aligned
 from ctxtui.views.transcript.row_index import MISSING, RowIndex, RuleRow
 from ctxtui.views.transcript.rows import BAR_STEP, TranscriptRow
 
@@ -197,8 +197,8 @@ def draw(
         sign,
     ]
     if grid.before:
-        line.append(figure(before, "dim", grid.before))
-    line += [figure(after.text, after.style, 7), Span(" ")]
+        line.append(right_aligned(before, "dim", grid.before))
+    line += [right_aligned(after.text, after.style, 7), Span(" ")]
     return [*line, *bar, Span(" ")] if grid.bar else line
 
 
@@ -217,13 +217,13 @@ def _mark(fate: Fate) -> Span:
 def _with_author(words: Spans, room: int, author: str) -> list[Span]:
     name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), AUTHOR_CELLS)
     if not name or room < 2 * AUTHOR_CELLS:
-        return fitted(words, room)
-    return [*fitted(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
+        return fit_spans(words, room)
+    return [*fit_spans(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
 
 
 def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
     style = "faint" if fate is not None and fate.out else "cat-user bold"
-    return [figure(row.turn, style, 3)] if len(row.turn) > 2 else [figure(row.turn, style, 2), Span(" ")]
+    return [right_aligned(row.turn, style, 3)] if len(row.turn) > 2 else [right_aligned(row.turn, style, 2), Span(" ")]
 
 
 def _strike(words: Spans, fate: Fate) -> list[Span]:
@@ -294,7 +294,7 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list
             Span(text, "write bold"),
             *([Span("⏎", "accent bold"), Span(" what that costs ", "faint")] if cursor_mark else []),
         ]
-        line = fitted(lead, grid.width - 1)
+        line = fit_spans(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
     rows, tokens = _parse_counts(rule)
@@ -304,5 +304,5 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list
         Span(cursor, "accent"),
         Span("     "),
         Span(MARK["folded"].glyph + " ", "faint"),
-        *fitted([Span(text_of_run, "faint")], grid.width - 10),
+        *fit_spans([Span(text_of_run, "faint")], grid.width - 10),
     ]

@@ -1,6 +1,7 @@
 """Validate skeletons from recordings, which may be damaged or malicious.
 
-Their members are described in `codec.skeleton`, oddities and slots in `codec.element`.
+An oddity tells how to write an element that the body's style does not reproduce; a slot in it stands for a block. All
+members are described in `codec.skeleton`, those of oddities in `codec.element`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from ctxtui.wire.grammar import Grammar
 
 _FORMS: Final = (None, LIST, STRING, OBJECT, RAW)
 _MAX_DEPTH: Final = 8
-"""More indent steps than any slot: an element has three at most, its deepest part two more."""
+"""Above the deepest slot's indent: `Section.depth` is at most 3, and a part is at most 2 deeper."""
 _MAX_MEMBERS: Final = 1 << 31
 """More members than any body has."""
 
 
-def check(parts: Json, grammar: Grammar, blocks: int) -> None:
+def check_skeleton(parts: Json, grammar: Grammar, blocks: int) -> None:
     """Check that `parts` is a valid skeleton in `grammar` for a context of `blocks` blocks.
 
-    Raises `ValueError`, `TypeError`, `LookupError`, `AttributeError` or `RecursionError`.
+    Raises `ValueError`, `TypeError`, `LookupError`, `AttributeError` or `RecursionError`; the reader reports any
+    of them as a damaged line.
     """
     frame = Frame.from_json(parts["frame"])
     frame.params()  # raises if a member's text is not JSON
@@ -51,7 +53,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     # Items on the call's path that the body itself does not hold.
     first, count = parts.get("carried", (0, 0))
     _require(
-        _is_index(first, blocks + 1) and _is_index(count, blocks - first + 1), "what is carried must be in the context"
+        _is_index(first, blocks + 1) and _is_index(count, blocks - first + 1), "carried items must be in the context"
     )
     for key, section in parts.get("sections", {}).items():
         _require(key in grammar.keys and section.get("form") in _FORMS, "a section must be one of the dialect's")
@@ -85,9 +87,9 @@ def _is_index(value: Json, end: int) -> bool:
     return isinstance(value, int) and 0 <= value < end
 
 
-def _require(fine: bool, words: str) -> None:
-    if not fine:
-        raise ValueError(words)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def malformed_on_mismatch() -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
         raise Malformed(
-            "the spelling that this call was recorded with is not that of its blocks",
+            "this call's recorded JSON layout does not fit its blocks",
             place="$",
-            way_out="the recording is damaged there; take another call",
+            way_out="the recording is damaged here: choose another call",
         ) from error

@@ -1,5 +1,6 @@
-"""Adapt a skeleton to edited blocks; the others keep their spelling and cache breakpoints.
+"""Adapt a skeleton to edited blocks; others keep their spelling and cache breakpoints.
 
+A skeleton is a request body without its blocks; it records where their spelling differs from the body's usual style.
 Elements (a message, a tool, a system text) and their oddities are described in `codec.element`.
 """
 
@@ -33,6 +34,8 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _SectionItems(NamedTuple):
+    """A section with the indexes of its items before and after the edit."""
+
     section: Section
     old: list[int]
     new: list[int]
@@ -137,7 +140,6 @@ def _realign_section(
 
 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """Put a new slot for `section` into the frame, before the messages; also return its index."""
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
@@ -149,7 +151,6 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
 def _section_oddities(
     section_items: _SectionItems, before: dict[str, Oddity], edit: _ItemsEdit
 ) -> tuple[dict[str, Oddity], int]:
-    """The oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
     ranges = group_elements(section_items.section, kinds, before)
@@ -178,8 +179,8 @@ def _group_items(
     section_items: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], old_elements: _OldElements
 ) -> list[list[int]]:
     """Group the new items into elements."""
-    # An element begins at the first block of an old one, or at a new block that can begin one; in a merged section,
-    # where the blocks of another old element follow.
+    # An element begins at the first block of an old element, or at a new block that can begin one. In a merged section
+    # it begins where blocks of another old element follow.
     groups: list[list[int]] = []
     element = -1
     for n in section_items.new:
@@ -203,10 +204,10 @@ def _group_items(
 def _element_oddity(
     origins: Sequence[tuple[int, int] | None], before: dict[str, Oddity], sizes: Sequence[int]
 ) -> Oddity:
-    """Spelling that an element keeps from the old elements that its blocks come from.
+    """Spelling that a new element keeps from the old elements that its blocks come from.
 
-    `origins`: for each of its blocks the old element and the index in it (None: a new block); `before`, `sizes`: the
-    old elements' oddities, and their numbers of blocks.
+    `origins`: for each block of the new element, the old element and the index in that (None: a new block); `before`,
+    `sizes`: the old elements' oddities, and their numbers of blocks.
     """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:

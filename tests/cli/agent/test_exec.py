@@ -114,7 +114,7 @@ def test_what_leads_other_programs_is_printed_and_served(home: Path, provider: R
 
         with anthropic.Anthropic(api_key=KEY, base_url=told["env"]["ANTHROPIC_BASE_URL"], max_retries=0) as claude:
             claude.messages.create(
-                model="claude-sonnet-4-5", max_tokens=300, messages=[{"role": "user", "content": "say hoi"}]
+                model="claude-sonnet-4-6", max_tokens=300, messages=[{"role": "user", "content": "say hoi"}]
             )
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 0

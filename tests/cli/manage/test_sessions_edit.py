@@ -83,3 +83,11 @@ def test_what_is_not_there_makes_no_database(home: Path, capsys: pytest.CaptureF
     for command in (["rename", "nothing", "x"], ["tag", "nothing", "x"], ["archive", "nothing"], ["delete", "nothing"]):
         assert answer(capsys, *command, code=5)["error"]["kind"] == "not found"
     assert not (home / "ctxtui.db").exists()
+
+
+def test_an_empty_tag_is_refused_before_anything_is_imported(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(claude_code.generate(20))
+    assert answer(capsys, "tag", "./a.jsonl", "good", " ", code=7)["error"]["message"] == "a tag may not be empty"
+    assert not (home / "ctxtui.db").exists()

@@ -257,3 +257,19 @@ def test_the_newest_images_stay(keep: int) -> None:
     context, _ = context_of({"model": "m", "max_tokens": 1, "messages": turns * 3}, "anthropic")
     edits = run(Step(POLICIES["strip_images"], {"keep": keep}), policy_context_of(context))
     assert [context.find(edit.targets[0]) for edit in edits] == context.images[: max(0, 3 - keep)]
+
+
+def test_thinking_is_stripped_turn_after_turn_until_one_strip_is_reverted() -> None:
+    messages: list[Any] = []
+    log: list[Edit] = []
+    step = Step(POLICIES["strip_thinking"], {"at_least": 0})
+    for n in range(4):
+        thinking = {"type": "thinking", "thinking": f"hm {n}", "signature": "s"}
+        answer = {"role": "assistant", "content": [thinking, {"type": "text", "text": "answer"}]}
+        messages += [{"role": "user", "content": f"question {n}"}, answer]
+        context, _ = context_of({"model": "m", "max_tokens": 9, "messages": messages}, "anthropic")
+        made = run(step, policy_context_of(context, log))
+        assert [context.find(edit.targets[0]) for edit in made] == context.thinking[max(0, n - 1) : n]
+        log += made
+        reverted = [*log, *(Edit(f"r{edit.id}", REVERT, reverts=edit.id) for edit in log[:1])]
+        assert run(step, policy_context_of(context, reverted)) == []

@@ -19,7 +19,7 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
 from ctxtui.services.config import format_registry, plugins
-from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
+from ctxtui.services.config.plugins import LABELS, POLICIES, READERS, TOOLS
 from ctxtui.services.config.policy_registry import load_policies, load_profile
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
@@ -245,6 +245,27 @@ def test_nothing_of_a_project_is_run(put: Put, tmp_path: Path, monkeypatch: pyte
         (folder / "evil.py").write_text("raise SystemExit(9)")
     monkeypatch.chdir(project)
     assert plugins.plugins(READERS) == ()
+
+
+def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
+    parts = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tools.py").write_text(f"TOOLS = ['{folder}']\n")
+        parts.append(plugins.from_file(TOOLS, tmp_path / folder / "tools.py").value)
+    assert [sys.modules[part.__name__].TOOLS for part in parts] == [["one"], ["two"]]
+
+
+def test_a_module_that_fails_is_not_kept(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    (tmp_path / "half.py").write_text("TOOLS = []\n1 / 0\n")
+    assert plugins.from_file(TOOLS, tmp_path / "half.py").trouble == "line 2: ZeroDivisionError: division by zero"
+    assert set(sys.modules) == before
+
+
+def test_a_syntax_error_without_a_line(tmp_path: Path) -> None:
+    place = str(tmp_path / "tools.py")
+    assert plugins.error_text(SyntaxError("no end", (place, None, None, None)), place) == "SyntaxError: no end"
 
 
 def test_doctor_lists_them_and_a_command_names_the_broken_ones(

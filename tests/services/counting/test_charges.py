@@ -22,6 +22,7 @@ from tests.analysis.sessions import book
 
 USAGE = Usage(fresh=1_000, cache_read=20_000, output=500)
 SEARCHES: dict[str, Json] = {"server_tool_use": {"web_search_requests": 10}}
+UNITS: dict[str, Json] = {"usage": {"billed_units": {"input_tokens": 10**6, "output_tokens": 10**6}}}
 PASSES: dict[str, Json] = {
     "iterations": [
         {"type": "compaction", "input_tokens": 50_000, "output_tokens": 2_000},
@@ -52,7 +53,7 @@ def test_usage_is_priced_at_the_terms_of_the_call(extra: dict[str, Json]) -> Non
     assert cost is not None and charges(extra) == [pytest.approx(cost.usd)] * 4
 
 
-@pytest.mark.parametrize("extra", [SEARCHES, PASSES])
+@pytest.mark.parametrize("extra", [SEARCHES, PASSES, UNITS])
 def test_what_the_call_cost_beside_its_usage_is_not_charged_again(extra: dict[str, Json]) -> None:
     cost = price_call(call({}), price_table())
     assert cost is not None and charges(extra) == [pytest.approx(cost.usd)] * 4
@@ -68,3 +69,15 @@ def test_an_outlook_does_not_repeat_what_the_last_call_searched() -> None:
         for extra in ({}, SEARCHES)
     )
     assert plain is not None and searched == plain
+
+
+def test_an_outlook_does_not_repeat_what_was_billed_for_the_last_call() -> None:
+    made = Talk()
+    for _ in range(6):
+        made.call()
+    chosen, counts = choose_call(made.script.session), book(made.script.session, model_table())
+    plain, billed = (
+        preflight(counts, replace(chosen, call=replace(chosen.call, extra=extra)), 5, 0.75, price_table()).outlook.usd
+        for extra in ({}, UNITS)
+    )
+    assert plain is not None and billed == plain

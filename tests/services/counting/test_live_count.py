@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -70,3 +74,64 @@ def test_where_a_text_may_be_cut() -> None:
 def test_a_line_that_begins_with_a_slash_is_not_cut_off() -> None:
     for text in ("x;\n//c", "(\n/usr/bin"):
         assert settled_end(text) == 0, "the tokenizer takes the slash with the line's end"
+
+
+class Slow(Counting):
+    """Counts how many calls run at once; each waits a little for another one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.running = self.most = 0
+        self.first, self.second = threading.Event(), threading.Event()
+
+    def words(self, card: ModelCard, texts: list[str]) -> list[int]:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        (self.second if self.running > 1 else self.first).set()
+        self.second.wait(0.2)
+        self.running -= 1
+        return super().words(card, texts)
+
+
+def test_one_count_at_a_time() -> None:
+    card = model_table().card("gpt-5.4")
+    slow = Slow()
+    live = LiveCount(slow, card, prior_weights(card))
+    live.feed(0, "text", "one line\n")
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(live.advance)
+        slow.first.wait(10)
+        live.feed(0, "text", "and another")
+        pool.submit(live.advance)
+    assert slow.most == 1
+    assert live.advance()[0] > 3, "what came meanwhile is counted next"
+
+
+def test_a_block_that_begins_during_the_count() -> None:
+    card = model_table().card("gpt-5.4")
+    feeders: list[threading.Thread] = []
+
+    class Blocks(dict[int, Any]):
+        """Each pass over the blocks is interrupted by a new one, if the lock allows it."""
+
+        def __iter__(self) -> Iterator[int]:
+            feeder = threading.Thread(target=live.feed, args=(len(feeders) + 1, "text", "new"))
+            for number in super().__iter__():
+                if feeder not in feeders:
+                    feeders.append(feeder)
+                    feeder.start()
+                    feeder.join(0.1)
+                yield number
+
+        def values(self) -> Any:
+            return [self[number] for number in self]
+
+        def items(self) -> Any:
+            return [(number, self[number]) for number in self]
+
+    live = LiveCount(Counting(), card, prior_weights(card), Blocks())
+    live.feed(0, "text", "hello")
+    assert 0 in live.advance()
+    for feeder in feeders:
+        feeder.join()
+    assert set(live.advance()) >= {0, 1}

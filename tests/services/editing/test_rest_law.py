@@ -30,7 +30,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.editing.edited_request import EditedRequest
+from ctxtui.services.editing.edited_request import SentPath
 from ctxtui.services.editing.later_calls import policy_context_of
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.features import Features
@@ -68,7 +68,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
         context = Context.of_call(tree, call, call.raw_head)
         card = book.card(call.model)
         applied = apply(context, table.overlay.in_force, rules_for(context.dialect, card))
-        under = EditedRequest.from_applied(applied)
+        under = SentPath.from_applied(applied)
         # What repair takes of answers that came later would not have been answered like that under the edits; of
         # thinking it depends on the turn whether it is read.
         behind = any(at >= length or one.before.kind == "thinking" for at, one in applied.changes.items())

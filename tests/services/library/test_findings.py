@@ -185,8 +185,8 @@ def test_a_number_and_its_noun_agree(count: int, tools: str) -> None:
     story.call("done")
     told, _, _ = found(story.session)
     long = next(one.finding for one in told.priced if one.finding.kind == "long tool definitions")
-    assert sentence(long).startswith(f"Descriptions of {tools} beyond 100 characters")
-    assert fix(long) == f"shorten descriptions of {tools}, remove those of properties"
+    assert sentence(long).startswith(f"{tools} with long descriptions or described properties: ")
+    assert fix(long) == f"cut the descriptions of {tools}, remove the texts of properties"
 
 
 def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:

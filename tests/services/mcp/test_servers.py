@@ -393,7 +393,7 @@ def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_line_that_has_no_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE", 1000)
+    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE_BYTES", 1000)
     decoder = codecs.getincrementaldecoder(connection._BOUNDED)()
     said = ["{}\n", "ü" * 400 + "\n", "ü" * 2000, "ü\nafter\nnext", " one\n"]
     raw = "".join(said).encode()
@@ -404,7 +404,7 @@ def test_a_line_that_has_no_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_server_that_says_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE", 20_000)
+    monkeypatch.setattr(connection, "MAX_MCP_MESSAGE_BYTES", 20_000)
     pool = pool_of(tmp_path, small(allow=["*"]))
     await pool.start()
     done = await pool.run(call("flood", size=1_000_000))

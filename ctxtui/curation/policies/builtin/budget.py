@@ -129,6 +129,8 @@ def _is_never_useless(edit: Edit, risk: Risk) -> bool:
 
 
 class _EditSets:
+    """Sets of edits that are known beforehand."""
+
     def __init__(self, edit_sets: list[list[Edit]]) -> None:
         self._edit_sets = edit_sets
 
@@ -166,6 +168,8 @@ class _Level(_EditSets):
 
 
 class _Tried:
+    """Caches each policy's proposal, and its edits with the tokens that they free (`Remedy`)."""
+
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._policy_context = policy_context
@@ -247,6 +251,8 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
+    """Checks whether edits change only positions that they may; caches how far each reaches."""
+
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}

@@ -1,4 +1,4 @@
-"""Strips thinking of earlier turns, from the front, so that other signatures stay valid."""
+"""Strips thinking of earlier turns, from the front: signatures of later thinking stay valid."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     limit = turns[-keep].start
     positions = []
     for position in policy_context.context.thinking:
-        if position >= limit or position in policy_context.pinned or position in policy_context.touched.get(NAME, ()):
-            # Only from the front: a gap would unbind what follows (facts §1).
+        if not policy_context.is_unchanged(position):
+            continue
+        if position >= limit or not policy_context.may_change(position, NAME):
+            # A signature is bound to all thinking before it: thinking after a block that stays has to stay, too.
             break
-        if policy_context.is_unchanged(position):
-            positions.append(position)
+        positions.append(position)
     if sum(map(policy_context.size, positions)) >= settings["at_least"]:
         for position in positions:
             yield make_edit(policy_context, NAME, STRIP, [position], {"what": "thinking"})

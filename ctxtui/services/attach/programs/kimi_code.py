@@ -1,7 +1,7 @@
-"""Routing of Kimi Code.
+"""Routing of Kimi Code to ctxtui's relay.
 
-A base URL in its ``config.toml`` overrides variables, and no option names another file. If there is one, Kimi Code gets
-a folder of links to its own folder, with a copy of that file that has the relay's addresses.
+A base URL in its ``config.toml`` overrides variables, and no option names another file. If the file has one, Kimi Code
+gets a folder of links to its own folder, with a copy of the file that has the relay's addresses.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its providers and models by name, each once, by its first name.
+    """The base URLs of its providers and models, by name; each once, under its first name.
 
-    A name that is taken gets ``-model``.
+    A model with the name of a provider gets the suffix ``-model``.
     """
     try:
         text = (_home(env) / _CONFIG).read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.file_writing import mode_of, replace_file
 
 Replacer = Callable[[str, Mapping[str, str]], str]
 """Replaces URLs in a settings file's text by the URLs that a mapping gives for them."""
@@ -73,31 +74,14 @@ def _remove_leftovers() -> None:
                     shutil.rmtree(folder)
 
 
-def replace_file(path: Path, data: bytes, like: Path) -> None:
-    """Write `data` to `path` in one step; if that fails, `path` stays as it was.
-
-    The mode is that of `like`, 0600 if `like` does not exist. Raises `OSError`.
-    """
-    mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
-        part.chmod(mode)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
-
-
 def link_folder(
     folder: Path, name: str, text: str, restore: Callable[[str], str | None]
 ) -> tuple[Path, Callable[[], None]]:
     """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
 
-    It is returned with the function that ends it: that moves what a program created or replaced in it to `folder`. If
-    the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None: nothing). It
-    raises `CtxtuiError` if something cannot be written; the copies then stay.
+    Returns it, and a function to call at the end: it moves to `folder` what a program created or replaced, and removes
+    the links. If the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None:
+    nothing). It raises `CtxtuiError` if something cannot be written; the copies then stay.
     """
     copy, remove = copy_file(name, text)
     for entry in folder.iterdir():
@@ -110,7 +94,7 @@ def link_folder(
             changed = copy.read_text(encoding="utf-8", errors="surrogateescape") if copy.exists() else text
             if changed != text and (restored := restore(changed)) is not None:
                 own = Path(os.path.realpath(folder / name))
-                replace_file(own, restored.encode("utf-8", "surrogateescape"), own)
+                replace_file(own, restored.encode("utf-8", "surrogateescape"), mode_of(own))
             copy.unlink(missing_ok=True)
         except OSError as error:
             faults.append(error)

@@ -265,7 +265,6 @@ def parse_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
 
 
 def _parse_mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
-    """Parse a list that holds other values than objects."""
     parts = []
     for item in map(bytes, _RAW_PARTS_DECODER.decode(raw)):
         if item[:1] != b"{":
@@ -363,7 +362,6 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
 
 
 def is_exit_command(text: str) -> bool:
-    """Whether this command leaves the client."""
     return _EXIT_COMMAND.match(text) is not None
 
 

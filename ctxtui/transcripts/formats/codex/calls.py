@@ -118,7 +118,6 @@ class Calls(Struct, kw_only=True):
     _finished: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended; copies of them are ignored."""
     _records: bool = False
-    """Whether the client writes a usage record for each response."""
     _compactions: int = 0
     _ended: Call | None = None
 

@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json, Number
 from ctxtui.core.json_values import as_number
 from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP
-from ctxtui.wire.codec.check_skeleton import check
+from ctxtui.wire.codec.check_skeleton import check_skeleton
 from ctxtui.wire.grammar import GRAMMARS
 
 NAME: Final = "ctxtui"
@@ -108,7 +108,7 @@ def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) 
 def _parse_skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
     dialect = str(skeleton["dialect"])
     if dialect in GRAMMARS:  # an unknown one is preserved unchanged
-        check(skeleton["parts"], GRAMMARS[dialect], blocks)
+        check_skeleton(skeleton["parts"], GRAMMARS[dialect], blocks)
     return Skeleton(dialect, skeleton["parts"])
 
 

@@ -95,7 +95,6 @@ class ForkController(EditController):
         self.show_message([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
-        """Show who hosts the chat, and offer a branch if its last call has an answer."""
         branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
         self.show_message(
             [Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])]

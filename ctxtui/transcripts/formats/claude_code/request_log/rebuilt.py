@@ -88,7 +88,6 @@ def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
 
 
 _UNKNOWN: Final = -1
-"""The `SentMessage.head` of a message whose nodes are not built."""
 _ROOT: Final = ""
 """The hash of the path without messages."""
 _BETAS, _CUT, _WITHHELD = "betas", "cut", "withheld"
@@ -193,7 +192,6 @@ class ClaudeRequests:
         return request
 
     def _kept_message(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
-        """Find the last message of `base` that a request keeps, under the request's own shape."""
         last = base.last
         if last is None or not 0 <= record.keep <= last.count:
             return None

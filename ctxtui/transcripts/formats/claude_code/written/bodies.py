@@ -114,7 +114,6 @@ class WrittenBodies:
         self._order.setdefault(name, len(self._order))
 
     def add_line(self, line: IndexLine, call: str) -> None:
-        """Add a line of the index; `call` is the id of its call."""
         self.lines.append((line, call))
         if line.request:
             self._claims[line.request] = call
@@ -211,7 +210,6 @@ class WrittenBodies:
         return pairs
 
     def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
-        """Find the request whose answer is the last one in `after`."""
         for name in self._group_of(Ending(answer=after.before)).requests:
             request = self.requests[name]
             if name not in used and name != after.name and request.system == after.system and not request.compacts:
