@@ -1,4 +1,7 @@
-"""The book: all token counts of a session, under the weights of each call's model."""
+"""The book: all token counts of a session, under the weights of each call's model.
+
+A block is counted as *features* (raw numbers, such as characters); a model's *weights* give the tokens for each.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from ctxtui.tokens.weights import Weights, half_interval, is_exact
 _THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
+"""Builds the function that counts the features of a block for a model."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 """Builds the function that splits a node's block into labelled segments; empty if no rule applies."""
@@ -82,6 +86,7 @@ class Book:
         return weights
 
     def cumulated(self, model: str) -> Cumulated:
+        """Running counts by node; models that count alike share them."""
         by_model = self._by_model
         cumulated = by_model.get(model)
         if cumulated is None:
@@ -226,7 +231,7 @@ class Book:
         }
 
     def category(self, model: str, node: int) -> int:
-        """Index of the category that a block is shown in. With label rules that of most of its tokens."""
+        """Index of the category that a block is shown in. With label rules it is that of most tokens."""
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
         parts = self.block_tokens_by_category(model, node)

@@ -30,6 +30,7 @@ ORIGIN_TEXTS: Final = {
     MODEL: "the model's",
     USER: "your setting",
 }
+"""How the limit is known."""
 SHORT_TEXTS: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",

@@ -99,6 +99,7 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
 
 def figures(book: Book, call: Call) -> CallFigures:
+    """The size of the context of `call` and its parts."""
     head = call.sent_head
     if not book.is_counted(call.model, head):
         return uncounted_figures(call)

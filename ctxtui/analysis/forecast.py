@@ -38,7 +38,7 @@ _MAX_SHARE_LEFT: Final = 0.75
 _MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
 _TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
-"""Errors of other sessions, in standard deviations: the basis of intervals until a session has its own."""
+"""Errors of other sessions, in standard deviations: the basis of intervals until a session has errors."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -67,6 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
+        """Predicted tokens beyond the base's input."""
         return self.predicted - self.step.usage.input
 
 
@@ -93,6 +94,7 @@ class Forecaster:
 
     @property
     def is_settled(self) -> bool:
+        """Whether no call was replaced after its report was learnt."""
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     def calibration(self, model: str) -> Calibration:
@@ -118,6 +120,7 @@ class Forecaster:
         return {model for model, carried in list(self._carried.items()) if not carried.is_carried}
 
     def carried(self, model: str) -> CarriedReasoning:
+        """What reports show so far: whether reasoning of `model` counts in later input."""
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
@@ -159,6 +162,7 @@ class Forecaster:
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
+        """Learn from the report of `call`; `forecast` was made for it (None: not possible)."""
         if call.usage is None or not call.usage.input:
             return
         self._lineages[call.thread].add(call, forecast.step if forecast else None)
@@ -265,6 +269,7 @@ class Forecaster:
 
 
 def is_informative(forecast: Forecast, reported: int) -> bool:
+    """Whether `reported` input teaches weights: the context only grew, and by no image."""
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
     return is_unchanged and reported >= step.usage.input and not step.added.image
@@ -287,8 +292,8 @@ class ForecastRange(NamedTuple):
 class ForecastLearner:
     """Feeds the calls of `session` to a forecaster, and keeps `forecasts` by call id.
 
-    The newest call of a thread waits until another follows, because a fuller record may replace it, unless its request
-    is recorded in full and has a report.
+    The newest call of a thread waits until another follows, because a fuller record may replace it. It does not wait
+    if its request is recorded in full and has a report.
     """
 
     def __init__(
@@ -313,6 +318,7 @@ class ForecastLearner:
         return self._read == len(self._session.calls) and self.forecaster.is_settled
 
     def advance(self) -> None:
+        """Forecast and learn the calls that are new and counted."""
         while (id_ := self._next_call_id()) is not None:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)

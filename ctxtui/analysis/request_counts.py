@@ -78,6 +78,7 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
 
 
 def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
+    """Count the request under `applied` by `terms`; `measure` gives the features of a new block."""
     unwritten = omitted_positions(applied.context) if terms.is_rebuilt else ()
     # Rebuilt Anthropic requests have no two consecutive messages of one role (`wire.translate.anthropic`).
     joins = terms.is_rebuilt and applied.context.dialect == ANTHROPIC
@@ -121,6 +122,8 @@ def _is_signed(context: Context, block: Block) -> bool:
 
 
 class ReportedWeights(Struct, frozen=True):
+    """Converts features to tokens by `weights`, times `share`."""
+
     weights: Weights
     share: float
 

@@ -1,4 +1,7 @@
-"""The residual of a call: its size, the steps in which it grew, and their likely causes."""
+"""The residual of a call: its size, the steps in which it grew, and their likely causes.
+
+It is the reported input beyond the recorded blocks and the missing input that is known; negative if they exceed it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running totals of tokens for every prefix of a session: a block's position is a lookup."""
+"""Running totals of tokens for every prefix of a session, to look up a block's position."""
 
 from __future__ import annotations
 
@@ -68,9 +68,11 @@ class RunningTotals:
 
     @property
     def is_behind(self) -> bool:
+        """Whether the book has newer counts or weights."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:
+        """Add up to `limit` further nodes (None: all) under the book's current weights."""
         if self.version == self._book.version:
             self._extend_totals(self._total, self._thinking, limit)
             return

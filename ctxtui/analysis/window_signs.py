@@ -40,6 +40,8 @@ class ShownWindow(Struct):
 
 
 class WindowSigns:
+    """Evidence by model, kept up to date with a growing session."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
@@ -87,9 +89,9 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
 
 
 def _has_several_passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model.
+    """Whether the report of `call` may add up several runs of the model within one answer.
 
-    Each pass has its own window.
+    Each run has its own context window.
     """
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra

@@ -30,6 +30,7 @@ from ctxtui.curation.record_summary import length_for, summarize
 from ctxtui.wire.grammar import RESPONSES
 
 HEAD_CHARS, TAIL_CHARS = 800, 400
+"""Characters that truncating keeps at the beginning and at the end of a text."""
 MAX_LINE_CHARS: Final = 120
 """Maximum characters of the line that describes externalized content."""
 
@@ -209,6 +210,7 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> str | 
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
+    """Replace the text of the block at `position`, or of the summary in its place."""
     if (edit := _last_edit_at(context, in_force, position, SUMMARIZE)) is not None:
         return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
     return make(REPLACE, [context.target(position)], {"text": text})

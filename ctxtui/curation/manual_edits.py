@@ -60,6 +60,7 @@ class ManualEdits(NamedTuple):
 
 
 def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
+    """Replace tool results that equal another one, or that a later one outdates, by references."""
     context = applied.context
     policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied

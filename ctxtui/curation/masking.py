@@ -86,6 +86,7 @@ _BARE_RANDOM: Final = re.compile(
 )
 """A separate long word with a digit that is no part of a URL, path or expression."""
 MIN_KEY_CHARS: Final = 16
+"""Minimum characters of a word in which a key is searched."""
 _MIN_SECRET_CHARS: Final = 6
 """Minimum characters of a member's value to be taken for a secret."""
 _MIN_LONG_SECRET_CHARS: Final = 16
@@ -122,11 +123,13 @@ class _Match(NamedTuple):
     secret: str
 
     def mapped_back(self, back: Callable[[int], int]) -> _Match:
-        """The same in the original text, to whose positions `back` maps."""
+        """This match in the original text, to whose positions `back` maps."""
         return self._replace(start=back(self.start), end=back(self.end - 1) + 1)
 
 
 class _Piece(NamedTuple):
+    """The `text` of a piece; `secret` is the whole, `name` and `rank` are those of its match."""
+
     text: str
     name: str
     secret: str
@@ -137,8 +140,7 @@ class Pieces(NamedTuple):
     """Pieces of secrets that span adjacent texts.
 
     - `long`: pieces that are masked wherever they occur, by their text.
-    - `heads`, `tails`: others, masked only at the beginning or the end of the text that they were found in, by that
-      text.
+    - `heads`, `tails`: short pieces, by the full text that begins or ends with them. They are masked only there.
     """
 
     long: dict[str, _Piece]
@@ -149,7 +151,7 @@ class Pieces(NamedTuple):
 
 
 class Masker:
-    """Masks texts, JSON values and blocks at one level, and counts the masks.
+    """Masks texts, JSON values and blocks at one `Level`, and counts the masks.
 
     Use one masker for a whole copy: equal secrets get equal masks. Pass the blocks to `follow` first, in order, to find
     secrets across adjacent texts.
@@ -187,6 +189,7 @@ class Masker:
         return self._follow_value(tail, _flatten(block_.value()), _kind_of_block(block_))
 
     def follow_all(self, tree: Tree) -> None:
+        """Call `follow` for every block of `tree`, along each of its paths."""
         tails: dict[int, tuple[str, ...]] = {ROOT: ()}
         for node in tree.nodes(1):
             tails[node.id] = self.follow(tails[node.parent], node.block)
@@ -264,7 +267,7 @@ class Masker:
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
-            # A word after a whole key is rather the next text's own.
+            # After a complete key, a plain word is no part of the secret: it begins the next text.
             is_whole = self._is_key(find) and self._matches_alone(find, joined[find.start : cuts[1]])
             for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
@@ -307,7 +310,7 @@ class Masker:
         return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
     def mask_id(self, text: str) -> str:
-        """Mask a secret in an id or a name; at level `text` replace it, always by the same."""
+        """Mask a secret in an id or a name; at level `text` replace it, equal ids by equal text."""
         if self.level != Level.TEXT or not text:
             return self._mask_matches(text, bare=False)
         if text not in self._aliases:
@@ -735,7 +738,7 @@ def _decode_text(encoded: str) -> str:
 
 
 def _embedded_texts(encoded: str) -> Iterator[str]:
-    """Texts in the bytes of an image or a file in base64. Also UTF-16, and a PNG's compressed texts."""
+    """Texts in the bytes of an image or a file in base64. They include UTF-16 and a PNG's compressed texts."""
     data = _decode_bytes(encoded)
     yield data.decode("latin-1")
     yield data.replace(b"\0", b"").decode("latin-1")

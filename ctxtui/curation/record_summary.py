@@ -1,8 +1,8 @@
 """Summarizes blocks without a model: verbatim lines, chosen by rule.
 
-A summary has requests, changed and read files, decisions, failures and open items. If the length does not allow all,
-the most informative come first. `collect_facts` reads the blocks, `summarize` writes the text; the key for a summary
-and several policies use it.
+A summary lists requests, changed and read files, decisions, failures and open items. If the length does not allow all,
+the most informative come first. The blocks to summarize are a *stretch*: `collect_facts` reads them, `summarize` writes
+the text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAX_SEARCHED_CHARS: Final = 20_000
 _MAX_MINOR_ITEMS: Final = 12
 """Maximum items of the least informative sections."""
 _MAX_CONSECUTIVE_MISFITS: Final = 30
-"""Consecutive items that do not fit after which the search ends."""
+"""After so many consecutive items that do not fit, no more are tried."""
 _OMISSION_TOKENS: Final = 8
 """Maximum tokens of the line that counts omitted items."""
 
@@ -52,6 +52,7 @@ _CLIENTS: Final = re.compile(
 _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
 """Signs by which a word is an identifier or a path."""
 QUOTED: Final = "Quoted later"
+"""Title of the section of identifiers that blocks after the stretch quote."""
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
 _CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|<think>.*?(?:</think>|\Z)", re.MULTILINE | re.DOTALL)
 """Fenced code, or thinking written as text: no prose."""
@@ -92,7 +93,7 @@ _ERROR_LINE: Final = re.compile(
 )
 _OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test result: ", "\nok", "\nFAIL")
 _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback")
-"""Each line that the expressions match contains one of these, or begins with the last two of the tests."""
+"""Parts of the lines that `_TEST_LINE` and `_ERROR_LINE` match: a quick test before these slow expressions."""
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 MAX_ERROR_LINES: Final = 5
 _COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
@@ -107,7 +108,7 @@ _LISTS: Final = ("todo", "plan", "task")
 
 
 class Distinct(list[str]):
-    """Texts in order, without duplicates. A stretch may name thousands of files."""
+    """Texts in order, without duplicates; fast for thousands of them."""
 
     __slots__ = ("_seen",)
 
@@ -124,7 +125,7 @@ class Distinct(list[str]):
 class Failure(Struct):
     """The last failure of a `call`: its most informative `line`, and whether it is `solved`.
 
-    It is if a later call for the same succeeded.
+    It is solved if a later call with the same key (tool and files, or program) succeeded.
     """
 
     call: str
@@ -141,7 +142,8 @@ class Facts(Struct, kw_only=True):
     - `tests`: the last line with test results.
     - `failures`: the last failure of each call, by the key of the call.
     - `todos`: open items of the last to-do list.
-    - `calls`: the others of these, but for those about a to-do list.
+    - `commits`: commit messages.
+    - `calls`: calls that did not fail and neither touch a file nor a to-do list, with their number.
     - `earlier`: lines of summaries in the stretch.
     - `answer`: the assistant's last text; `answered`: nothing follows it.
     """
@@ -161,6 +163,7 @@ class Facts(Struct, kw_only=True):
 
 
 def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
+    """Collect the facts of the blocks at `positions`, which are in the order of `context`."""
     result, stretch, failed = Facts(), [*positions], False
     position_set = frozenset(stretch)
     for position in stretch:
@@ -247,7 +250,7 @@ def _read_call(content: BlockContent) -> CallFacts:
 def listed_items(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     """(id, text, is open) of items that a call's input lists, or of one it adds or updates.
 
-    The id is then ``+`` or starts with ``=``. None if the input does not change a list.
+    The id of an added item is ``+``, that of an updated one starts with ``=``. None if the input changes no list.
     """
     if not isinstance(value, Mapping) or not any(word in name.lower() for word in _LISTS):
         return None
@@ -439,9 +442,9 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens; fewer than these.
+    """Tokens allowed for the summary of blocks with `size` tokens, always fewer than `size`.
 
-    `requested` 0 chooses by `size`.
+    `requested`: the length that the user wants, in tokens (0: a share of `size`).
     """
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
@@ -459,8 +462,8 @@ def summarize(
     """Summarize the blocks at `positions` in at most `limit` tokens.
 
     `count` gives the tokens of a block. `stretch_name` names the blocks in the head line (``turns 3-6``). `keep` are
-    texts that later blocks quote: the first identifiers among them are added if there is room, but for those in a line
-    of a higher rank. "" if there is nothing to say, or if no other line fits below the head line.
+    texts that later blocks quote: the first identifiers among them are added if there is room, except those that the
+    summary has already. "" if there is nothing to say, or if no other line fits below the head line.
     """
 
     def tokens(text: str) -> int:

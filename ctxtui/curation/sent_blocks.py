@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import Applied
 
 
 class _Place(NamedTuple):
-    """A sent block: the `own` block at a raw position, else one inserted before that."""
+    """Place of a sent block: the context's `own` one at a raw position, or inserted before it."""
 
     position: int
     own: bool

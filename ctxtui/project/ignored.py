@@ -4,54 +4,67 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-FILE: Final = ".gitignore"
+IGNORE_FILE: Final = ".gitignore"
 
 
 class IgnoredPaths:
     """Ignored paths below a folder.
 
     `add` the text of each ``.gitignore`` before checking paths next to it, parent folders first: the last one added
-    with a matching rule wins.
+    with a matching rule wins, by its last matching rule.
     """
 
     def __init__(self) -> None:
-        self._rules: list[tuple[str, GitIgnoreSpec]] = []
+        self._rules: list[tuple[str, list[_Rule]]] = []
 
     def add(self, folder: str, text: str) -> None:
-        """Add the rules in `folder` ("": the root; no ``/`` at its end), without invalid ones."""
-        # Imported here: most runs read no folder.
-        from pathspec import GitIgnoreSpec
+        """Add the rules of a file in `folder`, skipping invalid ones.
 
-        lines = text.splitlines()
-        try:
-            rules = GitIgnoreSpec.from_lines(lines)
-        except (ValueError, re.error):
-            rules = GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
-        if len(rules):
-            self._rules.append((f"{folder}/" if folder else "", rules))
+        `folder` has no ``/`` at its end; "" is the root.
+        """
+        rules = [rule for line in text.splitlines() if (rule := _read_rule(line)) is not None]
+        if rules:
+            self._rules.append((f"{folder}/" if folder else "", rules[::-1]))
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether the file or folder at `path` is ignored.
 
-        Like git, do not check anything below an ignored folder.
+        The caller must not ask about anything below an ignored folder; git does not either.
         """
         for folder, rules in reversed(self._rules):
             if path.startswith(folder):
-                is_ignored = rules.check_file(path[len(folder) :] + ("/" if is_folder else "")).include
-                if is_ignored is not None:
-                    return bool(is_ignored)
+                for rule in rules:
+                    if rule.matches(path[len(folder) :], is_folder):
+                        return rule.excludes
         return False
 
 
-def _is_rule(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
+class _Rule(NamedTuple):
+    """A line of a ``.gitignore``: it excludes or includes paths, or only folders."""
 
+    pattern: GitIgnoreSpecPattern
+    excludes: bool
+    only_folders: bool
+
+    def matches(self, path: str, is_folder: bool) -> bool:
+        found = self.pattern.match_file(path) if is_folder or not self.only_folders else None
+        # The only group is the slash after a folder that matches: `path` is below it, and does not match itself.
+        return found is not None and not found.match.lastindex
+
+
+def _read_rule(line: str) -> _Rule | None:
+    """The rule in `line`; None for a comment, an empty or an invalid line."""
+    # Imported here: most runs read no folder.
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    glob = line if line.endswith("\\ ") else line.rstrip()
     with suppress(ValueError, re.error):
-        GitIgnoreSpec.from_lines([line])
-        return True
-    return False
+        pattern = GitIgnoreSpecPattern(glob.removesuffix("/"))
+        if pattern.include is not None:
+            return _Rule(pattern, pattern.include, glob.endswith("/"))
+    return None

@@ -96,6 +96,11 @@ def _to_query(text: str) -> str | None:
     return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
+def can_find(texts: Iterable[str]) -> bool:
+    """Whether the index can search for any of `texts`, or all of them are too short."""
+    return any(_to_query(text) is not None for text in texts)
+
+
 class FullTextIndex:
     """The full-text index of the database `path`, on its connection."""
 

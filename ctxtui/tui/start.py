@@ -86,7 +86,7 @@ def _app(
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.chat.host import Host
 
-        return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
+        return _chat(Host(ModelChoice(session=target, thread=thread, call=number), config, cwd), config)
 
     def is_first_session() -> bool:
         from ctxtui.services.library.session_actions import mark_first_session
@@ -98,10 +98,10 @@ def _app(
     keymap: dict[str, str] = {}
     if settings.keys or settings.commands:
         # Imported here, with the commands of all screens: few users have keys or commands of their own.
-        from ctxtui.tui.chat.commands import CHAT_KEYS
+        from ctxtui.tui.chat.commands import CHAT_COMMANDS
         from ctxtui.tui.commands.own import assign_keys, make_commands
 
-        all_commands = {**screen_commands(), "a chat": CHAT_KEYS}
+        all_commands = {**screen_commands(), "a chat": CHAT_COMMANDS}
         screens = {name: (*commands, *EVERYWHERE) for name, commands in all_commands.items()}
         keymap = assign_keys(settings.keys, screens)
         own = tuple(make_commands(own_commands, screens))
@@ -137,14 +137,14 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
     from pkgutil import walk_packages
 
     from ctxtui.tui import lists
-    from ctxtui.tui.chat.commands import CHAT
+    from ctxtui.tui.chat.commands import CHAT_ONLY
     from ctxtui.tui.home.screen import HOME
     from ctxtui.tui.inspector.screen import RECORDED
     from ctxtui.tui.lists.list_screen import PageScreen
 
     for module in walk_packages(lists.__path__, f"{lists.__name__}."):
         import_module(module.name)
-    commands_by_screen = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT}
+    commands_by_screen = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT_ONLY}
     pages: list[Any] = [PageScreen]
     while pages:
         page = pages.pop()

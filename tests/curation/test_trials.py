@@ -221,6 +221,22 @@ def test_a_table_asks_for_a_selection() -> None:
     assert kept == systems.listed("printed"), "programs are not put into a table"
 
 
+def test_unknown_scores_come_after_known_ones() -> None:
+    listing = "Select one.\n\n" + "\n\n".join(
+        f"### Trial {number}\nscore: {score}\nstatus: {status}\nreasoning: {'a longer explanation ' * 8}"
+        for number, score, status in (
+            (1, "-3.0", "valid"),
+            (2, "n/a", "valid"),
+            (3, "-1.0", "valid"),
+            (4, 9, "invalid"),
+        )
+    )
+    (text,), _ = sent(body(listing), "tabulate_trials")
+    assert [row.split("|")[2].strip() for row in text.splitlines() if row.startswith("| ")][1:] == [
+        "trial_3", "trial_1", "trial_2", "trial_4",
+    ]  # fmt: skip
+
+
 LINES = [
     "### Trial 1",
     "- **candidate_2**: ok",

@@ -14,7 +14,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui import key_page
-from ctxtui.tui.chat.commands import CHAT_KEYS
+from ctxtui.tui.chat.commands import _REPLACEMENTS, CHAT_COMMANDS
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE
 from ctxtui.tui.commands.command import Act, CommandContext, Commanded, key_text
@@ -40,7 +40,7 @@ def test_every_command_can_be_asked_whether_it_is_available() -> None:
 
 def test_a_key_is_written_as_the_sign_that_it_types() -> None:
     """None by its name in Textual: ``exclamation_mark``."""
-    keys = {key for command in (*RECORDED, *HOME, *CHAT_KEYS, *EVERYWHERE) for key in command.keys}
+    keys = {key for command in (*RECORDED, *HOME, *CHAT_COMMANDS, *EVERYWHERE) for key in command.keys}
     names = {key_text(key) for key in keys}
     assert {"!", "{", "^p", "⏎", "space"} <= names
     spelled = {name for name in names if len(name.removeprefix("^")) > 1}
@@ -215,3 +215,7 @@ async def test_first_and_last_row_are_reached_on_every_pane() -> None:
         assert pane.cursor == pane.row_count - 1
         await pilot.press("ctrl+home")
         assert pane.cursor == 0
+
+
+def test_a_replacement_in_a_chat_is_found_by_the_same_words() -> None:
+    assert all(set(old.synonyms) <= set(new.synonyms) for old, new in _REPLACEMENTS.items())

@@ -13,7 +13,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.chat.commands import CHAT_KEYS, AnswerTool, BranchHere, EnterTalk
+from ctxtui.tui.chat.commands import CHAT_COMMANDS, AnswerTool, BranchHere, EnterTalk
 from ctxtui.tui.commands import EVERYWHERE, Command, command_id
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.list_screen import PageScreen
@@ -31,7 +31,7 @@ CHANGED = ("keys", "shown", "part_commands", "help_partners", "help_row")
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """The keys of the command classes are the process's: they are as before after each test."""
-    commands = {each for members in screen_commands().values() for each in (*members, *CHAT_KEYS, *EVERYWHERE)}
+    commands = {each for members in screen_commands().values() for each in (*members, *CHAT_COMMANDS, *EVERYWHERE)}
     before = {each: {name: vars(each).get(name) for name in CHANGED} for each in commands}
     yield
     for each, members in before.items():

@@ -40,6 +40,7 @@ class MissEvidence:
         self._reads: dict[tuple[str, int], Call] = {}
 
     def add(self, call: Call, rules: CacheRules) -> None:
+        """Remember what `call` left in the cache and what it read, by its report."""
         usage = call.usage
         if usage is None:
             return
@@ -52,6 +53,7 @@ class MissEvidence:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
     def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause, cached: CachedInput) -> str:
+        """Describe for the user why a call read less than the cache held."""
         return (
             self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage, cached)
         ) + self._describe_diagnosis(forecast, cause)
@@ -164,7 +166,7 @@ def _format_span(seconds: float) -> str:
 
 MAX_ERROR_SHARE: Final = 0.02
 MAX_ERROR_TOKENS: Final = 300
-"""A forecast is within when its error is at most `MAX_ERROR_SHARE` of the input or `MAX_ERROR_TOKENS` tokens."""
+"""Errors up to which a forecast counts as right: a share of the input, and a number of tokens."""
 
 
 class AuditedRead(Struct, frozen=True, kw_only=True):
@@ -199,6 +201,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
+        """Whether the error is at most `MAX_ERROR_TOKENS`, or `MAX_ERROR_SHARE` of the input."""
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property

@@ -62,6 +62,7 @@ class Clock(Struct):
             self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
 
     def tick(self, call: Call) -> None:
+        """Move on to `call`, which is then the previous one."""
         if self.has_time(call):
             self.first, self.last = self.earliest(call), self.latest(call)
         time_sent = sent_at(call)
@@ -118,6 +119,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
+        """Whether an aside is expected after a turn."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:

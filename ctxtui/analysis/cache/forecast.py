@@ -37,7 +37,7 @@ from ctxtui.tokens.cumulate import Cumulated
 
 COVERAGE: Final = 0.95
 """Share of reports that should be between a forecast's floor and ceiling."""
-# Until a session has its own: reads as shares of the expected one in other sessions, some partial, 60 full.
+# Reads as shares of the expected ones in other sessions, some partial, 60 full: used until a session has reports.
 _TYPICAL_SHARES: Final = (0.1, 0.6, 0.8, 0.9)
 _FULL_READS: Final = 60
 
@@ -59,7 +59,7 @@ class ReadShares:
 
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
-"""Kinds of events besides calls that were requests."""
+"""Kinds of events, other than calls, that show a request of the client."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 
 
@@ -126,7 +126,7 @@ def predicted_usage(forecast: CacheForecast) -> Usage:
 class CacheForecaster:
     """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `inputs`, which predicts the input of calls, is taught by the caller.
+    `inputs` predicts the input of calls; the caller must pass the reports to it.
     """
 
     def __init__(
@@ -154,6 +154,7 @@ class CacheForecaster:
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
+        """Forecast the cache read of `call`, the next one; `input_forecast` predicts its input."""
         behaviour = self._behaviour_of(call)
         prompt = self.prompts.prompt(call, input_forecast.predicted, behaviour.life)
         rules = prompt.rules
@@ -332,7 +333,7 @@ class CacheForecaster:
         behaviour = self._behaviours.get(key)
         if behaviour is None:
             rules = self._rules(call)
-            # The client's own requests need a person at the screen; where requests are recorded, these are too.
+            # Clients send requests beside calls only for a person at the screen; recorded requests include them.
             unseen = self.prompts.markers(call) is None and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(

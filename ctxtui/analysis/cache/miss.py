@@ -1,6 +1,6 @@
 """One miss of the prompt cache, and the displayed names of causes.
 
-Few imports, as the first frame needs it.
+It imports little, as a screen needs it for its first frame.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Turns the calls of a recorded session into prompts for the cache simulator."""
+"""Turns the calls of a recorded session into prompts for the cache simulator.
+
+A *prompt* is a request as a cache sees it: its prefixes with their lengths in tokens, and its breakpoints.
+"""
 
 from __future__ import annotations
 
@@ -99,6 +102,11 @@ _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 
 
 class CachePrompts:
+    """Builds the prompts of a session's calls, with lengths learnt from reports.
+
+    `rules` gives the cache rules of a call, `counts` a model's running counts, `inputs` its learnt weights.
+    """
+
     def __init__(
         self, tree: Tree, rules: Callable[[Call], CacheRules], counts: Callable[[str], Cumulated], inputs: Forecaster
     ) -> None:
@@ -265,6 +273,7 @@ class CachePrompts:
         return answer_start(self._tree, call) == call.sent_head
 
     def salt(self, call: Call) -> PrefixSalt:
+        """What prefixes of `call` depend on besides blocks: provider, model and parameters."""
         rules = self._rules(call)
         if call.skeleton is not None:
             self._params[call.thread] = call.skeleton.dialect, sent_params(call)

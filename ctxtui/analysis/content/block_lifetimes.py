@@ -16,6 +16,7 @@ from ctxtui.core.call import Call, answer_path
 from ctxtui.core.tree import ROOT, Tree
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
+"""Cache stability of a block: how many later calls had it after an unchanged prefix."""
 _HIGH, _MEDIUM = 0.9, 0.5
 """Minimum share of further calls that a block of high or medium stability was in."""
 
@@ -71,6 +72,7 @@ class BlockLifetimes:
 
     @property
     def done(self) -> int:
+        """Number of calls processed."""
         return len(self._heads)
 
     def advance(self, calls: Sequence[Call], limit: int | None = None) -> int:
@@ -169,6 +171,7 @@ class BlockLifetimes:
         return first[1] if first is not None else None
 
     def truncate(self, calls: int) -> None:
+        """Forget all but the first `calls` calls."""
         while self.done > calls:
             head = self._heads.pop()
             removed, added = self._changed_blocks(head, self._heads[-1] if self._heads else ROOT)
@@ -210,6 +213,7 @@ class BlockLifetimes:
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
+        """Number of calls, of the first `calls`, whose context held the block of one of `nodes`."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))
@@ -227,6 +231,7 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
+        """Node of the block of `node` in the context of call `index`; None if it is not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:
@@ -237,8 +242,8 @@ class BlockLifetimes:
     def stability(self, node: int) -> tuple[str, int, int]:
         """Cache stability of a block: `HIGH`, `MEDIUM` or `LOW`.
 
-        "" with fewer than two further calls. Also returns the number of further calls of the epoch in which it was
-        added that had it after an unchanged prefix, and of all further calls of that epoch.
+        "" with fewer than two further calls. Also returns two numbers about the epoch in which it was added: of the
+        further calls that had it after an unchanged prefix, and of all further calls.
         """
         every = self.stretches(node, self.done)
         if not every:

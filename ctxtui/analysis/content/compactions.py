@@ -133,6 +133,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def brought_back(self) -> list[Recovery]:
+        """Recoveries of files, once for each block, in the order of their calls."""
         by_node = {recovery.node: recovery for fact in self.facts for recovery in fact.recoveries if recovery.tokens}
         return sorted(by_node.values(), key=lambda recovery: (recovery.call, recovery.node))
 
@@ -142,7 +143,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def again_usd(self) -> float | None:
-        """USD spent on them up to the end of the thread.
+        """USD spent on files that were read again, up to the end of the thread.
 
         0 without recoveries, None if no price is known.
         """
@@ -159,6 +160,7 @@ def is_compaction(before: Call, call: Call) -> bool:
 
 
 def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
+    """The compactions of `thread` with their effects; `usd` prices what was read again."""
     calls = book.session.thread_calls(thread)
     places = [n for n in range(1, len(calls)) if is_compaction(calls[n - 1], calls[n])]
     ends = pairwise([*places, len(calls)]) if places else ()
@@ -179,6 +181,7 @@ def preview_compaction(book: Book, thread: str, summary: str, request: int | Non
 
 
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
+    """The compactions of the thread whose `costs` are known, with their effects."""
     return find_compactions(
         book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
     )
@@ -496,15 +499,16 @@ _KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: 
 
 
 def keep_fact(summary: str, fact: Fact) -> str:
+    """Append `fact` to the text of a summary, under a heading for lost facts."""
     heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
     return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """The summary's text with what was lost and written again.
+    """The summary's text, followed by the facts that it lost.
 
-    These are files, decisions, and literals that a person or the model wrote again. `otherwise` replaces a summary
-    without text.
+    These are files, decisions, and those literals that a person or the model had to write again. `otherwise` is the
+    text of a summary that has none.
     """
     texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
     parts = ["\n\n".join(texts) or otherwise]

@@ -144,6 +144,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
+    """Compare the blocks that the models of two calls read."""
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []

@@ -117,6 +117,7 @@ MIN_SIMILARITY: Final = 0.85
 _MAX_LATER_BLOCKS: Final = 8
 """Maximum number of blocks stored for one line besides the first: the newest."""
 _MAX_LOOKUP_LINES: Final = 48
+"""Maximum lines of a block by which similar blocks are looked up."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
@@ -177,6 +178,7 @@ class DuplicateFinder:
 
     @property
     def head(self) -> int:
+        """The node up to which the path is searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:

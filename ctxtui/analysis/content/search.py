@@ -64,6 +64,7 @@ class FirstPlace(Struct, frozen=True):
 
 
 def first_places(session: Session) -> dict[str, FirstPlace]:
+    """By the digest of each block: where it occurs first."""
     by_digest: dict[str, FirstPlace] = {}
     seen_nodes = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}

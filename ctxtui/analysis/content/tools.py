@@ -85,6 +85,7 @@ class ToolUse:
         self._referenced_names: set[str] = set()
 
     def read_path(self, head: int) -> None:
+        """Read the blocks up to `head`."""
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._head = ROOT
@@ -183,5 +184,6 @@ def tool_spellings(server: str, name: str) -> tuple[str, ...]:
 
 
 def count_definitions(servers: Sequence[ToolServer]) -> tuple[int, int]:
+    """Number of recorded definitions, and of those whose tool is never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
     return recorded, sum(server.unused_count for server in servers)

@@ -15,6 +15,7 @@ MIN_TOKENS = 1_000
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report tool results that are still sent, although the model never quoted them."""
     policy_context = inputs.policy_context
     dead = find_dead_results(
         policy_context.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens

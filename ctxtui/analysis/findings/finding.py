@@ -27,6 +27,7 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 class Place(NamedTuple):
     """The block in which something was found.
 
+    - `what`: the kind of secret or file, or the repeated tools.
     - `call`: the call that first sent the block; `block`: its position in the context (both from 1).
     - `origin`: the tool with its argument, or the author.
     """
@@ -186,6 +187,8 @@ class NothingToStage(Exception):
 
 
 class FindingKind(Protocol):
+    """One kind of finding: a module with these members."""
+
     KIND: str
 
     def find(self, inputs: FindingInputs, /) -> Iterator[Finding]:
@@ -193,9 +196,9 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every later call; `count` of smaller blocks.
+    """Effect of edits: `tokens` freed in every later call, by making `count` blocks smaller.
 
-    `calls` that held one so far.
+    `calls`: number of calls so far that held one of these blocks.
     """
 
     tokens: int

@@ -14,6 +14,7 @@ KEPT_NEWEST = 3
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report results that the policy ``externalize_large`` would move out of the context."""
     settings: Settings = {"keep_last": KEPT_NEWEST}
     edits = inputs.propose("externalize_large", settings)
     effect = measure_edits(inputs, edits)

@@ -12,6 +12,7 @@ KIND = "late compaction"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report a context above the usable tokens; the policy ``budget`` proposes the edits."""
     policy_context = inputs.policy_context
     if not policy_context.usable or policy_context.total <= policy_context.usable:
         return

@@ -12,6 +12,7 @@ KIND = "old results"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report results before the newest `KEPT_RESULTS`, as ``clear_tool_results`` clears them."""
     settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
     edits = inputs.propose("clear_tool_results", settings)
     effect = measure_edits(inputs, edits)

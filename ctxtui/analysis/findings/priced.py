@@ -50,6 +50,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def why_not(self) -> str:
+        """Why nothing can be staged to fix it; "" if something can."""
         if self.staged_edits:
             return ""
         takes_none = "no breakpoint can be set: the provider does not accept them"
@@ -77,9 +78,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Counts of blocks that edits change.
+    """Numbers of blocks that edits change.
 
-    Those that edits name (`blocks`), those not made smaller (`longer`), others repaired `along`.
+    `blocks`: those that the edits name; `longer`: those of them that do not become smaller; `along`: others that
+    repairs change with them.
     """
 
     blocks: int
@@ -88,6 +90,7 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
+    """Count the blocks that `edits` change; `after` is the context with them applied."""
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]

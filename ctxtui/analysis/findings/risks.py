@@ -106,6 +106,7 @@ def _find_answer(here: PolicyContext, call: int) -> int | None:
 
 
 def redact_secrets(here: PolicyContext, guard: Guard) -> list[Edit]:
+    """Edits that mask the secrets in the context, except in pinned and unchangeable blocks."""
     risks = (risk for risk in _risky_blocks(here, guard) if risk.kind == SECRET)
     return list(_make_redactions(here, guard, SECRET, [*dict.fromkeys(risk.position for risk in risks)]))
 

@@ -1,4 +1,4 @@
-"""Whether a number of further phases fits below a limit, by preflight's forecast."""
+"""Whether a number of further phases fits below a limit, by the forecast of growth."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Feasibility(Struct, frozen=True):
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
+    """The answer for a context of the size `after` and a limit of `tokens`."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -78,6 +79,8 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
 
 
 class GrowthReport(Struct, frozen=True):
+    """A thread's growth so far, its forecast, and whether more fits (None: not requested)."""
+
     growth: Growth
     ahead: Preflight | None = None
     feasible: Feasibility | None = None

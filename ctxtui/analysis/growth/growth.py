@@ -1,4 +1,7 @@
-"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens."""
+"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens.
+
+*Carry* is tokens times the calls whose context held them. Tool results are *dead* if the model never quoted them.
+"""
 
 from __future__ import annotations
 
@@ -186,6 +189,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
+    - `parts`: over the stretch; `again`, `dead`: over all calls.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: sentences about missing figures.
     """
@@ -209,6 +213,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     @property
     def carry(self) -> int:
+        """Tokens of the contexts of all calls, added up."""
         return sum(call.tokens for call in self.calls)
 
     @property
@@ -268,6 +273,10 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
+    """The parts over the calls `sizes`, most grown first.
+
+    `begins`: tokens by part before the first of these calls.
+    """
     if not sizes:
         return []
     parts = [
@@ -330,8 +339,8 @@ def _describe_lacks(calls: Sequence[Call], stretch: int, *, priced: bool) -> Ite
         yield f"no shape: {MIN_CALLS} calls without a compaction, restart or rewind are needed, there are {stretch}"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
-        yield "no call was reported: sizes are counted, and repeated input is not known"
+        yield "no usage was reported: sizes are counted, and repeated input is not known"
     elif reported < len(calls):
-        yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are estimates"
+        yield f"{len(calls) - reported:,} of {len(calls):,} calls have no reported usage: their sizes are estimates"
     if not priced and reported:
         yield "no price is known for the model: costs are not shown"

@@ -113,6 +113,7 @@ def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
+    """Starts of the phases that `notes` (text by call id) name, as in ``phase: tests``."""
     starts = []
     for number, call in enumerate(calls, 1):
         text = notes.get(call.id, "").strip()

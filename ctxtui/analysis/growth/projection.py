@@ -96,7 +96,7 @@ class Outlook(Struct, frozen=True, kw_only=True):
 
 
 Usd = Callable[[Usage], float | None]
-"""Gives the cost of a usage at the terms of today's model; None if the price is unknown."""
+"""Gives the cost of a usage at the prices of the current model; None if the price is unknown."""
 
 
 def thread_unit(tree: Tree, calls: Sequence[Call]) -> str:

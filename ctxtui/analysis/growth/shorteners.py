@@ -12,6 +12,7 @@ from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import Session
 
 BY_HAND: Final = "by hand"
+"""Name of the user's own edits among the policies."""
 _DATE: Final = re.compile(r"_20\d{6}\Z")
 """The date at the end of a provider's name of an edit: ``clear_tool_uses_20250919``."""
 

@@ -1,4 +1,4 @@
-"""Forecasts the sum of the next few turns or rounds, as a range.
+"""Forecasts growth or cost of the next few turns or rounds (*units*), as a range.
 
 The range should contain four of five cases, by the errors of such forecasts in this session and in others.
 """
@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 TAIL_SHARE: Final = 0.1
 """Share of cases below a range, and above it."""
 TYPICAL_SPREAD: Final = 2.0
-"""Relative spread of single units in other sessions; it counts as `SPREAD_UNITS` of the session's own."""
+"""Relative spread of single units in other sessions; it weighs as much as `SPREAD_UNITS` units of this session."""
 SPREAD_UNITS: Final = 3.0
 TYPICAL_UNITS: Final = 4.0
-"""The session's own units that the typical growth elsewhere counts for."""
+"""Weight of the typical growth in other sessions, as a number of units of this session."""
 TYPICAL_ERRORS: Final = 16.0
-"""The session's own errors that those of other sessions count for."""
+"""Weight of the errors in other sessions, as a number of errors in this session."""
 _MAX_CUTS: Final = 40
 """Earlier positions in the session from which the same forecast is tried."""
 

@@ -33,7 +33,8 @@ class EditedPath:
     """Requests of one thread under a growing log of edits, as paths in `tree`.
 
     `is_rebuilt`: no request is recorded; requests are built anew and leave out what the provider would refuse. `same`
-    is called with each sent node and the recorded node that it copies.
+    is called with each sent node and the recorded node that it copies. `refused`: the reason why the provider would
+    have refused the first edits that were left out; "": none.
     """
 
     def __init__(self, tree: Tree, rules: ProviderRules, is_rebuilt: bool, same: Callable[[int, int], None]) -> None:
@@ -88,6 +89,7 @@ class EditedPath:
 
     @property
     def common_prefix(self) -> int:
+        """Last node that the sent path shares with the recorded one; `ROOT`: none."""
         assert self._context is not None
         return self._context.nodes[self._same_count - 1] if self._same_count else ROOT
 
@@ -103,6 +105,7 @@ class EditedPath:
         return nodes[bisect_left(self._ends, sent_depth, key=self._depth_of)] if sent_depth else ROOT
 
     def sent_node(self, position: int) -> int:
+        """Node at which the sent path ends after the raw `position`."""
         return self._ends[position]
 
     def _depth_of(self, node: int) -> int:
@@ -239,7 +242,7 @@ def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bo
 class _ChangeSummary(NamedTuple):
     """`removed`: the last removed position.
 
-    `notes`: repairs add text; `tools`: some are changed.
+    `notes`: repairs add text; `tools`: tool definitions are changed.
     """
 
     changes: Mapping[int, BlockChange]
@@ -253,7 +256,7 @@ def _affects_changes(context: Context, applied: Applied, length: int, rules: Pro
 
     It may if it belongs to a changed block or is in a system message. So may thinking, if the provider binds it to the
     blocks before it or `applied` keeps some in spite of an edit; and a call, if tool definitions are changed (`tools`).
-    A person's text may give calls back to Google that were removed for want of a signature.
+    On Google, new user text may bring back calls that were removed because their signature was.
     """
     thinks = rules.binds_thinking or bool(applied.withheld)
     signs = context.dialect == GOOGLE and bool(applied.repairs)

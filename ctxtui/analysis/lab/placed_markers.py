@@ -27,6 +27,7 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def spell_name(name: str) -> str:
+    """A strategy's name as one word, for the command line."""
     return name.replace(" + ", "+").replace(" ", "-")
 
 

@@ -1,6 +1,6 @@
-"""Data of the recording that all variants of the lab share.
+"""What the recording tells about each call of a session, for all variants of the lab.
 
-Those of a call are from the calls before it.
+Lifetimes and unrecorded tokens of a call follow from the reports of the calls before it, not from its own.
 """
 
 from __future__ import annotations

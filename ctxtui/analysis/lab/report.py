@@ -1,4 +1,7 @@
-"""Lab results of one session: a row of figures and a curve for each variant, and notes."""
+"""Lab results of one session: a row of figures and a curve for each variant, and notes.
+
+A *variant* is the session under other policies, another cache strategy or another model.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ctxtui.pricing.price import lacks_price
 class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None if unknown.
 
-    ``as_recorded`` has the reported and paid figures; the others add the simulated differences.
+    The variant ``as_recorded`` has the reported and paid figures; to these the others add the simulated differences.
     - `settings`: the policy's settings; `given_settings`: those that were set, for a single policy.
     - `peak`, `final`, `total`: the largest context, the last one of the first thread, and all together; `reported`: the
       recorded sum of all.
@@ -69,7 +72,8 @@ class SessionLab(Struct, frozen=True, kw_only=True):
     - `numbers`: the simulated calls, of `calls` in all; `drawn`: indexes of those of the longest thread.
     - `usable`: the usable window in tokens; 0: unknown.
     - `off`: the relative error of the simulated recording; None if a simulated call was not reported.
-    - `marks`: (index of a call, its sign); `notes`: remarks; `outcomes`: the recorded results.
+    - `marks`: (index of a call, Σ for a compaction before it or ◊ for another model).
+    - `notes`: remarks; `outcomes`: the recorded results.
     """
 
     session: str

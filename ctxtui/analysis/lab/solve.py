@@ -1,4 +1,7 @@
-"""Finds the best variant for several sessions, and the break-even of keeping a cache warm."""
+"""Finds the best variant for several sessions, and the break-even of keeping a cache warm.
+
+A cache is kept warm by requests that only read an entry, sent before it expires.
+"""
 
 from __future__ import annotations
 

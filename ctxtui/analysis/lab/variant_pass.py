@@ -1,4 +1,8 @@
-"""Simulates one variant call by call: policy edits, sent request, cache reads, cost."""
+"""Simulates one variant call by call: policy edits, sent request, cache reads, cost.
+
+A *variant* is a recorded session under other policies, another cache strategy or another model. Answers stay as they
+were recorded: only requests change.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +48,18 @@ from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
 
 Counted = Callable[[int, int], int]
-"""Gives the tokens of the blocks up to a node in the request that ends at another one."""
+"""Counts the blocks up to the first node, in the request whose context ends at the second."""
 
 
 class SentLengths:
-    """Gives the tokens up to a node, in a request with the context `head` and `total` tokens.
+    """Gives the length of a simulated request up to a node, in tokens.
 
-    It replaces the recorded request of `step`, of `own` tokens. Unchanged blocks have their reported length, others are
-    counted. Without an earlier report of the same model (`use_report`), `hidden` tokens precede all. `shared` caches
-    lengths of the recorded request by node.
+    - `step`, `own`: the recorded request that it replaces, and that one's length.
+    - `path`: maps its nodes to recorded ones.
+    - `head`, `total`: the node at which it ends, and its whole length.
+    - `use_report`: the model is the recorded one, so unchanged blocks have their reported length; others are counted.
+    - `hidden`: unrecorded tokens before all blocks, added if no report gives lengths.
+    - `shared`: a cache of lengths of the recorded request, by node.
     """
 
     def __init__(
@@ -115,7 +122,7 @@ Charge = Callable[[Call], float | None]
 class LabInputs:
     """Data that the variants of one session share.
 
-    `costs` are those of the recorded calls by id.
+    `costs` are those of the recorded calls by id; `charge` prices simulated calls.
     """
 
     def __init__(
@@ -147,6 +154,7 @@ class LabInputs:
         return usable
 
     def whole_tokens(self, model: str, node: int) -> int:
+        """Tokens of all blocks up to `node`, as `model` counts."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
@@ -209,6 +217,8 @@ class _Thread(Struct):
 
 
 class VariantPass:
+    """Simulates `variant`: use `add_call` for each recorded call in order, then `finish`."""
+
     def __init__(self, inputs: LabInputs, variant: Variant) -> None:
         self._inputs, self._book = inputs, inputs.book
         self._tree = inputs.book.session.tree
@@ -224,6 +234,10 @@ class VariantPass:
         self._quoted = 0
 
     def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
+        """Simulate the call of `step`, whose recorded context is `context`.
+
+        `shared` has that context's token counts and quotes, for all variants.
+        """
         call = self._inputs.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
         last = self._last.get(call.thread)
@@ -334,7 +348,7 @@ class VariantPass:
     def _freed_tokens(
         self, step: RecordedStep, model: str, sent_request: VariantRequest, total: int
     ) -> tuple[int, int, int]:
-        """Reads, writes and fresh input that the request has less than the recorded one."""
+        """Tokens that edits remove from the recorded request's reads, writes and fresh input."""
         call, nodes = step.call, sent_request.applied.context.nodes
         if self.variant.model or not sent_request.applied.is_changed:
             return 0, 0, 0
@@ -454,6 +468,7 @@ class VariantPass:
         self._quoted += _count_later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
     def finish(self) -> VariantRun:
+        """The result, after the last call was added."""
         for thread in list(self._last):
             self._count_quotes(thread)
         edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}
@@ -486,7 +501,7 @@ def _is_same_result(first: Applied, second: Applied) -> bool:
 
 
 def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """Count the changed or removed blocks that a block quotes that came after the change.
+    """Count changed or removed blocks that are quoted in a block added after the change.
 
     `since` as in `_Thread`.
     """

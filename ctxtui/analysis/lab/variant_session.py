@@ -15,6 +15,7 @@ SIMULATED = "simulated"
 
 
 def variant_session(session: Session, run: VariantRun, title: str) -> Session:
+    """Build the session of `run`: its contexts and usage, with the answers of `session`."""
     copy = Session()
     about = session.about
     copy.apply(

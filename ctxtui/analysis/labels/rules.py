@@ -92,9 +92,9 @@ def _make_rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
 
 
 def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
-    """The longest run of each text that JSON spells only one way.
+    """Byte strings, one of which is in the JSON of each block that contains one of `texts`.
 
-    None if a text has no such run.
+    They are the longest run of each text that JSON spells only one way; none if a text has no such run.
     """
     runs = [max(_SAFE.findall(text), key=len, default="") for text in texts]
     if all(runs):

@@ -41,7 +41,7 @@ PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, WARM, OTHER, RECORDED)
 - ``first writes``: input sent for the first time.
 - ``output``: answers.
 - ``keep warm``: whole requests that ctxtui sent to keep a cached prefix from expiring.
-- ``other``: web searches and the provider's own passes.
+- ``other``: web searches, and further model calls that the provider makes within an answer (its *passes*).
 - ``recorded``: calls without a list price, by the cost in their record, which cannot be split.
 """
 
@@ -66,7 +66,7 @@ class Bill(Struct, kw_only=True):
     - `threads`: USD by thread id.
     - `priced`: number of calls with a known cost, also free ones; `unpriced`: by model, those without a complete price.
     - `unreported`: calls without any report.
-    - `partial`: calls that are not fully reported; `likely`: the count of their answers beyond what is charged here.
+    - `partial`: calls that are not fully reported; `likely`: the part of their answers that is not charged here.
     - `beyond`, `short`: residuals of the calls (`figures`): reported input beyond blocks and known missing input, and
       blocks that exceed the report. They are no parts: their cost is spread over the parts.
     """
@@ -86,6 +86,7 @@ class Bill(Struct, kw_only=True):
 
     @property
     def at_least(self) -> bool:
+        """Whether `usd` is only a lower bound."""
         return bool(self.unpriced) or self.partial > 0
 
     @property

@@ -29,7 +29,7 @@ _CALLS_PER_CHUNK = 64
 class CallRates(Struct, frozen=True):
     """Rates of a call for one counted token, in USD.
 
-    `rates`: for blocks up to depth `read` of its context, then up to depth `write`, then for all later blocks.
+    `rates`: for the first `read` blocks of its context, for those up to number `write`, and for all later blocks.
     `answer`: for its answer.
     """
 
@@ -76,6 +76,7 @@ class CostLedger:
 
     @property
     def done(self) -> int:
+        """Number of calls added."""
         return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
@@ -164,17 +165,18 @@ class CostLedger:
         last = path[complete_blocks - 1] if complete_blocks else ROOT
         sums = [float(n) for n in running.sums(head, last)]
         if complete_blocks < len(path) and token > 0:
-            # The block at `token` may count in several categories: each gets the same share of its own.
+            # The block at `token` may count in several categories: the same share of it counts in each.
             after = running.sums(head, path[complete_blocks])
             part = (token - read(last)) / ((read(path[complete_blocks]) - read(last)) or 1)
             sums = [before + (sum_after - before) * part for before, sum_after in zip(sums, after, strict=True)]
         return sums
 
     def truncate(self, calls: int) -> None:
+        """Forget all but the first `calls` calls."""
         if calls >= self.done:
             return
         self.changes += 1
-        # First, for the same reason as they are added last.
+        # First, because `done` counts these and another thread may be reading.
         del self._answers[calls:]
         del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]
         del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
@@ -239,6 +241,7 @@ class CostLedger:
         )
 
     def rates_of(self, index: int) -> CallRates:
+        """The rates of call `index` (from 0)."""
         first, second, third = self._rates[3 * index : 3 * index + 3]
         return CallRates(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 

@@ -1,4 +1,4 @@
-"""Savings by one change, minus its own cost, with the same calls otherwise."""
+"""USD that one change would have saved in the recorded calls, less its own cost."""
 
 from __future__ import annotations
 
@@ -223,6 +223,7 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 
 
 def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
+    """Nodes of the results that a `saving` by `clear_results` clears."""
     index = saving.call - 1
     present = _nodes_at_call(thread, _clearable_results(thread), index)
     newest = _newest_results(thread, thread.calls[index].sent_head)
@@ -244,9 +245,9 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token: as for the call's writes.
+    """USD for one input token that is not read from the cache.
 
-    Without any, Anthropic's 5m write or full price.
+    It is the mean price of the call's cache writes; without any, that of Anthropic's 5-minute write, else full price.
     """
     usage = call.usage
     if usage is None or not usage.cache_write:

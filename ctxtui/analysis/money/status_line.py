@@ -92,6 +92,8 @@ class StatusWarning(Struct, frozen=True):
 
 
 OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", "ending", "nearly"
+"""Kinds of warnings: the context exceeds the usable window; a subscription's limit is near; a miss; the cache expired;
+it is about to; the usable window is nearly full."""
 
 
 def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:

@@ -35,7 +35,7 @@ class ToolCosts(Struct, frozen=True, kw_only=True):
 
     - `mcp`: its server is shown to be an MCP server.
     - `tokens`: of its last definition; None: not recorded.
-    - `state`: `LOADED` and others.
+    - `state`: `LOADED`, `DEFERRED` (a client sends the definition once a search finds it), `FOUND` or `UNKNOWN`.
     - `carried`: stretches of calls (first, end) whose context had the definition; of a deferred one, since it was
       found.
     - `called`: the calls that used it, once for each use.

@@ -11,6 +11,7 @@ from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
+"""Verdicts on a tool. To defer it: send its definition only once a search finds it."""
 MIN_CALLS: Final = 10
 """Calls that must have carried a definition before a tool without calls is judged."""
 MIN_SESSIONS: Final = 3

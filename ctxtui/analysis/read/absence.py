@@ -66,6 +66,8 @@ class Absence(Struct, frozen=True):
 
 
 class AbsentBlocks(NamedTuple):
+    """Blocks that are absent for one reason (`why`)."""
+
     nodes: tuple[int, ...]
     why: str
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
 _CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
-"""Makers whose models run on no server that cuts requests."""
+"""Makers whose models run on their own servers only, which cut no request."""
 _LEAST_SLACK: Final = 0.1
 """Minimum relative error of a count in the test for a cut."""
 _SMALLEST_WINDOW: Final = 256
@@ -48,8 +48,8 @@ _SMALLEST_WINDOW: Final = 256
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
     """Blocks that the provider removed from the recorded request of `call`.
 
-    Its answer and its report tell. `number` is the call's number in its thread; `notice`: tokens of the replacement of
-    a cleared result.
+    They follow from its answer and its report. `number` is the call's number in its thread; `notice`: tokens of the
+    replacement of a cleared result.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -164,7 +164,10 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of an unprocessed `call` falls short by `rest` (below 0)."""
+        """Whether `call`, not processed yet, has a report that is too small for its blocks.
+
+        `rest` is the report less the counted tokens.
+        """
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:

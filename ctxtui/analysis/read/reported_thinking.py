@@ -24,7 +24,7 @@ _MIN_REASONING: Final = 16
 _MAX_VOTES: Final = 9
 """Number of newest reports that decide."""
 _MAX_WAITING: Final = 256
-"""Calls without usage that may still get one."""
+"""Maximum number of calls without a report that are checked again for one."""
 
 
 class ReportedThinking:

@@ -1,7 +1,7 @@
 """Input that the provider adds to a request.
 
-Not recorded, but its tokens are in the reports. It is of three kinds: results of its own tools (searches, code, MCP;
-facts §4), documents that a request only links to, and the summary of the provider's own compaction (facts §3).
+It is not recorded, but reports count it. It is of three kinds: results of the provider's own tools (searches, code,
+MCP; facts §4), documents that a request only links to, and the summary of the provider's own compaction (facts §3).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Searches:
     def any_in(self, thread: str) -> bool:
         """Whether the provider ran a search in an answer of `thread` so far.
 
-        In exact requests, any of its tools.
+        In exactly recorded requests, whether it ran any of its tools.
         """
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
@@ -103,7 +103,7 @@ def is_linked(tree: Tree, node: int) -> bool:
 def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
     """Describe the provider's additions to the context of `call`.
 
-    Results of its tools also after they were dropped.
+    Results of its tools are named even if the provider has dropped them since.
     """
     texts = [SUMMARY] if is_compacted(tree, call) else []
     texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []

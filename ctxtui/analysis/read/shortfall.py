@@ -3,8 +3,8 @@
 A recording may hold blocks that were not in the request: without a record of it, a client clears old tool results or
 drops old messages, and a provider leaves out thinking. The *residual* of a call is its reported input without the
 counted tokens of its blocks and without the unrecorded input (system prompt, tools and others). If it falls below that
-of the earlier report by more than the errors of counting, the blocks whose tokens explain the difference are *absent*
-(`Absences`), until a report rises again by their tokens.
+of the earlier report by more than the errors of counting, some blocks must be *absent* (`Absences`): those whose tokens
+explain the difference. They are back when a report rises again by their tokens.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     - `brought`: tokens that the provider added (`analysis.read.searches`).
     - `gone`: the absent blocks, which were not read.
     - `residual`: reported tokens less those of the blocks that were read, `front`, `attached` and `brought`.
-    - `step`: the largest change of the residual in its direction in this epoch, in tokens; `since`: the call of it.
+    - `step`: the largest change of the residual in this epoch with its present sign, in tokens; `since`: the number of
+      the call in which it changed.
     - `events`: number of reports so far in which blocks were newly found absent, or back again.
     - `lowered`: tokens by which `front` last decreased in this epoch; 0 if it has increased since.
     - `blank`: no block of the context is recorded.
@@ -149,7 +150,7 @@ def _left_cached(call: Call | None) -> int:
 
 _THINKING: Final = INDEX["thinking"]
 _MIN_TOKENS: Final = 40
-"""A shorter shortfall of a report, in tokens ..."""
+"""A smaller shortfall of a report, in tokens ..."""
 _MIN_SHARE: Final = 0.005
 """... or as a share of the report, is a counting error."""
 _SPARE_SHARE: Final = 0.01
@@ -170,7 +171,7 @@ _RETURN_TOLERANCE: Final = 0.25
 _MAX_EXCESS: Final = 0.02
 """Share of a report by which blocks may exceed it: beyond that some are absent in any case."""
 _ESTIMATE_SHARE: Final = 0.3
-"""The same shares if the size is the client's own estimate, by characters."""
+"""Instead of `_MIN_SHARE` and `_MAX_EXCESS`, if the client estimated the size by characters."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
 """Features of a cleared result's replacement: a short notice."""
 

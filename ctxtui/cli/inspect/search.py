@@ -26,7 +26,7 @@ from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.home.columns import session_age
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -41,7 +41,7 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @click.option("-e", "--regex", is_flag=True, help="QUERY is a regular expression.")
 @click.option("--session", "name", metavar="NAME", type=SessionName(), help="Only this file, folder or session id.")
 @click.option(
-    "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only blocks of this kind (repeatable)."
+    "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only blocks of this category (repeatable)."
 )
 @click.option(
     "--tool", default="", metavar="TEXT", help="Only tools whose name contains TEXT, and their calls and results."
@@ -56,13 +56,15 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @JSON_OPTION
 @click.pass_context
 def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **options: Any) -> int:
-    """Find a text in the blocks of every session, newest first.
+    """Find a text in the blocks of all sessions, newest first.
 
-    Sessions are the stored ones and those of clients on this machine.
+    Searches stored sessions, recordings of clients and of `ctxtui exec` on this machine, and the samples (not with
+    --since).
 
     The search is case-sensitive if QUERY has capital letters. Sessions that are not in the full-text index yet (it is
-    updated while the screen runs, or by `ctxtui db index`) are searched directly. Exits with 0 if something was found,
-    1 if not.
+    updated while the screen runs, or by `ctxtui db index`) are read, which is slower; so are all of them if QUERY has
+    less than 3 characters in a row or is an expression with any of `\\ | ( [ {`. Exits with 0 if something was found, 1
+    if not.
 
     \b
     Example: ctxtui search "permission denied" --kind tool-result --since 7d
@@ -95,6 +97,9 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
         write_json(_search_json(query, bool(options["regex"]), hits, has_more, searcher))
     else:
         _print_notes(searcher, has_more, limit)
+        # A named file need not be one that `ctxtui db index` reads.
+        if not options["name"]:
+            _print_index_note(searcher)
     return 0 if hits else NOT_FOUND_CODE
 
 
@@ -142,7 +147,7 @@ def _resolve_sessions(name: str, config: Config) -> list[SessionSummary]:
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
     summary, block_hits = hit.summary, hit.hits
     if first:
-        # A stored session that was named has no time here.
+        # With --session, the summary of a stored session has no mtime.
         age = f"  {ago}" if summary.mtime and (ago := session_age(summary, time.time())) else ""
         title = safe_text.one_line(hit.session.about.title or summary.title)
         head = [Span(abbreviate_home(summary.path) or summary.stored, "bold"), Span(f"{age}  {title}", "dim")]
@@ -181,9 +186,20 @@ def _print_notes(searcher: Searcher, more: bool, limit: int) -> None:
         note(f"more than {limit:,} blocks have hits: raise --limit to see them")
     for name, error in tally.failed.items():
         note(f"{name} was skipped: {error.message}")
-    if tally.direct and tally.direct > tally.indexed and sys.stderr.isatty():
+
+
+def _print_index_note(searcher: Searcher) -> None:
+    """Say why most sessions were read, and whether indexing would help."""
+    tally = searcher.tally
+    if tally.direct <= tally.indexed or not sys.stderr.isatty():
+        return
+    sessions = numbers.many(tally.direct, "session")
+    if tally.uses_index:
+        note(f"read {sessions} not in the full-text index: `ctxtui db index` makes the next search faster")
+    else:
         note(
-            f"{tally.direct:,} sessions are not in the full-text index: `ctxtui db index` makes the next search faster"
+            f"read {sessions}: this search cannot use the full-text index"
+            " (less than 3 characters in a row, or an expression with any of `\\ | ( [ {`)"
         )
 
 

@@ -204,7 +204,7 @@ class Applied:
 def sent_items(applied: Applied) -> list[Item]:
     """The items to be sent under `applied`; those that edits insert are without their marks.
 
-    Marks are the transcript's: a reader of the request would not find them.
+    Marks come from a transcript: a reader of the sent request would not find them.
     """
     return [
         item.item if item.node >= 0 else Item(item.item.block, item.item.place._replace(mark=""))

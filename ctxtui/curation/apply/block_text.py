@@ -94,6 +94,7 @@ def _is_text(part: Json) -> bool:
 
 
 def text_block(text: str, role: str, dialect: str) -> Block:
+    """Make a text block for a message of `role`."""
     if dialect == RESPONSES:
         kind = "output_text" if role in ASSISTANT else "input_text"
         return blocks.make(kind, {"type": kind, "text": clean(text)})
@@ -102,6 +103,7 @@ def text_block(text: str, role: str, dialect: str) -> Block:
 
 @lru_cache(maxsize=8192)
 def make_message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
+    """Make a message of one text: its header, and the text block. `mark` is as in `Place`."""
     place = Place("messages", role, mark)
     if dialect == GOOGLE:
         google_head = {"role": "model" if role in ASSISTANT else "user", "parts": "list"}

@@ -13,6 +13,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 MIN_JSON_CHARS: Final = 40
+"""Characters of the shortest JSON that is changed."""
 
 _OPENINGS: Final = "{["
 

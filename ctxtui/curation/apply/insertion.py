@@ -1,7 +1,7 @@
 """Finds valid positions for insertions (summaries, notes, moved blocks).
 
-An insertion never separates a call from its answer, and in a message with answers it comes after them (facts §1, §4).
-`resolve` calls `place` after the removals are known.
+An `Insertion` is the request to insert something, an `Insert` is its blocks at a valid position. It never separates a
+call from its answer, and in a message with answers it comes after them (facts §1, §4).
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def _skip_removed_start(context: Context, position: int, removed: Container[int]
 
 
 def slot(context: Context, position: int, remaining: RemainingContext | None = None) -> int:
-    """The first position from `position` on for a new message, else the last one before it.
+    """The first valid position for a new message from `position` on, else the last before.
 
-    The length of the context means its end. For summaries, if blocks are removed (`remaining`), it is the nearest
-    valid position in either direction.
+    The length of the context is a valid position, too. For summaries, if blocks are removed (`remaining`), it is the
+    nearest valid position in either direction.
     """
     messages = context.messages
     if not messages:
@@ -201,7 +201,7 @@ def _needs_end(context: Context, items: Sequence[Item], before: Message | None, 
     if last.place.role not in ASSISTANT and not is_result(last.block.kind):
         return False
     if context.dialect == GOOGLE and any(is_call(item.block.kind) for item in items):
-        # Calls since the user's last words must be signed; a signature is its own session's.
+        # Google wants calls since the last user text signed, and a signature is valid in its own session only.
         return True
     if last.place.role in ASSISTANT:
         return (before is None or before.role not in ASSISTANT) if after is None else after.role != "user"

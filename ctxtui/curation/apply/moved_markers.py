@@ -43,6 +43,7 @@ def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[
 
 
 def is_off(applied: Applied, position: Position) -> bool:
+    """Whether an edit removes the breakpoint at `position`."""
     edit = applied.marks.get(position[0]) if position[1] == RAW else None
     return edit is not None and edit.params.get("on") is False
 
@@ -66,6 +67,7 @@ def _items_before(applied: Applied, position_from: Position) -> Iterator[tuple[P
 
 
 def inserted_items(applied: Applied) -> dict[int, list[Item]]:
+    """The items that edits insert, by the raw position that they precede."""
     items: dict[int, list[Item]] = {}
     for insert in applied.inserts:
         items.setdefault(insert.position, []).extend(insert.items)

@@ -1,7 +1,8 @@
-"""Turns the changes that edits request into an `Applied`.
+"""Turns the changes that edits request into an `Applied`, the context under these edits.
 
-`settle` completes removals, places insertions, and rejects requests that would remove a pinned block or break signed
-thinking. As each of these may affect the others, it repeats until nothing changes.
+A `Closure` is a set of removals with all that must be removed with them. `settle` completes removals, places
+insertions, and rejects requests that would remove a pinned block or break signed thinking. As each of these may affect
+the others, it repeats until nothing changes.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ def find_thinking_clash(
 
 
 def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """Start of the removed message that keeps an answer with thinking apart.
+    """Find the removed message that separates an answer with thinking from the answer before it.
 
-    Without it, the answer would be joined to the one before. None if there is none in the latest run of answers.
+    Without that message the provider joins both answers. None without one in the latest run of answers.
     """
     has_thinking = False
     between: int | None = None
@@ -154,6 +155,10 @@ def _cause_of(fate: Fate, inserts: Sequence[Insert], removal: Gone) -> str:
 
 
 def repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
+    """Make the edit `kind` that repairs the effect of others.
+
+    `cause` identifies the edit that requires it, `why` is the reason for users.
+    """
     key = (kind, tuple(positions), str(cause), why)
     edit = context.repairs.get(key)
     if edit is None:
@@ -175,6 +180,7 @@ class RequestedFates(Struct, kw_only=True):
     """The changes that edits request, collected before they are checked against each other.
 
     - `fate`: the requested block (None: remove it) and its edit, by position.
+    - `new`: insertions; `marks`: positions of cache breakpoints to set or remove, with their edits.
     - `pinned`: pinned positions, and those of their calls or results.
     - `without_target`, `rejected`: edits without a target here, and edits that cannot be done.
     """
@@ -233,7 +239,7 @@ class RequestedFates(Struct, kw_only=True):
 def keep_tools(context: Context, requests: RequestedFates) -> None:
     """Reject the removal of a tool that the request needs.
 
-    That is one that it forces, and the last one if calls have results.
+    These are a tool that ``tool_choice`` names, and the last tool if calls have results.
     """
     tools = context.tools
     removed_tools = [p for p in tools if requests.is_removed(p)]
@@ -262,7 +268,7 @@ PARTED = "(Messages were removed here.)"
 """Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
 UNSETTLED = "there is no valid position for it"
 _MAX_ROUNDS = 4
-"""Maximum rounds of closing and placing; they nearly always agree after two."""
+"""Maximum rounds of completing removals and placing insertions; two are nearly always enough."""
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
@@ -275,7 +281,7 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
         closed = _close_and_place(context, requests, rules)
         clash = closed.unsettled or _find_pin_clash(requests, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
-            # A repair removes what cannot stay unchanged.
+            # Repairs must not be rejected: they remove what cannot stay unchanged.
             requested = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
             clash = find_thinking_clash(context, requested, closed.closure, closed.inserts)
         if clash is None:
@@ -306,7 +312,7 @@ class _Closed(NamedTuple):
 
 
 def _close_and_place(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
-    """Close removals and place insertions, until they agree.
+    """Complete removals and place insertions, until neither changes the other.
 
     Positions for insertions depend on what is removed; an insertion may be the user message with which the request must
     end.

@@ -33,6 +33,7 @@ _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """Check that each call has a result in the next run, and each result its call before."""
     call_ids: set[str] = set()
     nothing = RoleRun("")
     for before, run, next_run in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
@@ -68,15 +69,15 @@ def _check_answer(
     elif id_ in answered_ids:
         yield Violation(path, f"call {id_!r} has a result already", PAIR)
     elif has_other:
-        yield Violation(path, "tool results must stand first in their message", RESULTS_FIRST)
+        yield Violation(path, "tool results must come first in their message", RESULTS_FIRST)
     answered_ids.add(id_)
 
 
 def _check_server_calls(run: RoleRun, next_run: RoleRun, call_ids: set[str]) -> Iterator[Violation]:
     """Check calls of the provider's own tools (web search and others), and of MCP servers.
 
-    A call of an own tool must be answered later in the same message. After a pause of the provider it may be open, if
-    nothing or only results follow it.
+    A call of the provider's own tool must be answered later in the same message. After a pause of the provider it may
+    lack its answer, if no message or one with results only follows.
     """
     open_: dict[str, str] = {}
     for path, part in run.parts:
@@ -139,6 +140,7 @@ class RoleRun(Struct):
 
 
 def role_runs(body: dict[str, Json]) -> list[RoleRun]:
+    """Group the messages of a request body into runs."""
     runs: list[RoleRun] = []
     for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):
@@ -156,6 +158,7 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Find the rules that a request body breaks."""
     yield from check_roles(body, _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
@@ -212,7 +215,7 @@ def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
             if kind in _THINKING and run.role != "assistant":
-                yield Violation(path, "only the assistant thinks", THINKING)
+                yield Violation(path, "thinking belongs into assistant messages", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):
                 yield Violation(f"{path}.signature", "thinking must be signed", THINKING)
             elif kind == "redacted_thinking" and not (isinstance(part.get("data"), str) and part["data"]):

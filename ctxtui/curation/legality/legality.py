@@ -1,7 +1,7 @@
 """Checks whether a provider would accept a request body, judging by its JSON alone.
 
-The entry is `check`; the rules of each dialect are in the modules beside it. Curated requests are checked before they
-are sent, and recorded ones for ``ctxtui repair``. Source: facts §1, §4.
+The entry is `check`; the rules of each dialect are in the other modules of this package. Requests under edits are
+checked before they are sent, and recorded ones for ``ctxtui repair``. Source: facts §1, §4.
 """
 
 from __future__ import annotations

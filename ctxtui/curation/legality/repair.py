@@ -133,7 +133,9 @@ def _position_of_path(path: str, places: dict[str, list[list[int]]], context: Co
 
 
 GO_ON: Final = "Please continue."
+"""User text added if the request must end with one."""
 MAX_ROUNDS: Final = 12
+"""Maximum rounds of repairing and checking the result."""
 
 _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
 
@@ -141,7 +143,7 @@ _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
 class Repair(NamedTuple):
     """The `edits` that repair a context.
 
-    `faults` are the violations reported and found before them, `left` those that remain.
+    `faults` are the violations before the edits, found here or reported by the provider; `left` those that remain.
     """
 
     edits: tuple[Edit, ...]
@@ -162,7 +164,7 @@ def repair(
     first: list[PlacedViolation] = list(reported)
     faults = find_faults(apply(context, log, rules), limits=limits)
     for fault in reported:
-        # A fault found here that breaks the same rule is the one that the error is about.
+        # If a fault found here breaks the same rule, the provider's error is about that fault.
         if any(f.violation.rule == fault.violation.rule for f in faults):
             continue
         edits += [
@@ -376,7 +378,7 @@ def _repair_error_result(applied: Applied, violation: PlacedViolation) -> Iterat
 
 
 def strip_thinking(context: Context, start: int = 0) -> list[Edit]:
-    """Remove all thinking from a position on, for signatures that do not hold."""
+    """Edits that remove all thinking from the position `start` on, whose signatures are invalid."""
     return [make(STRIP, [context.target(p)], {}, author=REPAIR) for p in context.thinking if p >= start]
 
 

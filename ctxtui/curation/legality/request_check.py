@@ -1,4 +1,4 @@
-"""Encodes the request of a curated context, and checks whether its provider would accept it.
+"""Encodes the request of a context under edits, and checks whether its provider accepts it.
 
 Chats, relays and exports call `encode_outgoing` for the bytes to send.
 """

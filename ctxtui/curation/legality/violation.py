@@ -30,26 +30,26 @@ class PlacedViolation(NamedTuple):
     position: int = -1
 
 
-PAIR: Final = "pair"
-RESULTS_FIRST: Final = "results first"
-FIRST: Final = "first"
-LAST: Final = "last"
-EMPTY: Final = "empty"
-THINKING: Final = "thinking"
-SYSTEM: Final = "system"
-MARKERS: Final = "markers"
-TOOL: Final = "tool"
-TEXT: Final = "text"
-CHARACTERS: Final = "characters"
+PAIR: Final = "pair"  # a call has its result, and a result its call
+RESULTS_FIRST: Final = "results first"  # results come before other parts of their message
+FIRST: Final = "first"  # the user begins
+LAST: Final = "last"  # the user ends
+EMPTY: Final = "empty"  # messages and their texts are not empty
+THINKING: Final = "thinking"  # thinking is signed, the assistant's, and not last
+SYSTEM: Final = "system"  # a system message is where the provider takes one
+MARKERS: Final = "markers"  # cache breakpoints: number, positions, lifetimes
+TOOL: Final = "tool"  # tool names are valid and unique
+TEXT: Final = "text"  # texts inside results are not empty
+CHARACTERS: Final = "characters"  # no NUL, no half of a surrogate pair
 IMAGES: Final = "images"
 DOCUMENTS: Final = "documents"
-ERROR: Final = "error result"
-REASONING: Final = "reasoning"
+ERROR: Final = "error result"  # a result that is an error holds text alone
+REASONING: Final = "reasoning"  # reasoning is followed by its item
 ENCRYPTED: Final = "encrypted"
-REFERENCE: Final = "tool reference"
-THINKING_FIRST: Final = "thinking first"
+REFERENCE: Final = "tool reference"  # a referenced tool is defined
+THINKING_FIRST: Final = "thinking first"  # with thinking enabled, a turn begins with it
 SIZE: Final = "size"
-TWICE: Final = "twice"
+TWICE: Final = "twice"  # no item is there twice
 
 
 def check_roles(body: dict[str, Json], valid_roles: frozenset[str]) -> Iterator[Violation]:

@@ -93,11 +93,12 @@ def after(step: Step, policy_context: PolicyContext) -> PolicyContext:
 
 
 def propose_once(step: Step, policy_context: PolicyContext) -> list[Edit]:
+    """Run a policy once, and return the edits that are not in the log yet."""
     return list(iter_proposals(step, policy_context))
 
 
 def iter_proposals(step: Step, policy_context: PolicyContext) -> Iterator[Edit]:
-    """The same as an iterator, for callers that may stop early."""
+    """Like `propose_once`, one edit after the other, for callers that may stop early."""
     settings = step.policy.settings(step.settings)
     old_ids, new_ids = policy_context.edited.ids, set[str]()
     for edit in step.policy.propose(policy_context, settings):

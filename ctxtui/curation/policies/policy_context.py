@@ -55,6 +55,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     parent: PolicyContext | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
+        """This context under `edits` in addition to its log; cached until `forget`."""
         more = tuple(edits)
         if not more:
             return self
@@ -66,7 +67,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return derived
 
     def forget(self) -> None:
-        """Release derived contexts, which refer to this one and stay in memory."""
+        """Release the contexts that `under` cached, which refer to this one and keep it in memory."""
         for derived in self._derived_contexts.values():
             derived.forget()
         self._derived_contexts.clear()
@@ -81,6 +82,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return self.computed or apply(self.context, self.log, self.rules)
 
     def computed_so_far(self) -> Earlier:
+        """The values computed here, to be passed as `earlier` when the context has grown."""
         values = vars(self)
         return Earlier(
             length=len(self.context),
@@ -172,6 +174,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def freed(self) -> int:
+        """Tokens that the edits free, less those that they insert."""
         before = self.earlier
         changes, inserts = self.applied.changes, self.applied.inserts
         if before is None or before.freed is None:
@@ -226,6 +229,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def edited_rounds(self) -> frozenset[Stretch]:
+        """Rounds of which the edits change or remove every block."""
         before, changes = self.parent or self.earlier, self.applied.changes
         edited_before = (
             before.edited_rounds if before is not None and before.edited_rounds is not None else frozenset[Stretch]()

@@ -112,6 +112,8 @@ def make_safe(policy_context: PolicyContext, remedy: Remedy) -> Remedy | None:
 
 
 class CountCache:
+    """The function `count`, called only once for equal blocks."""
+
     def __init__(self, count: Callable[[Block], int]) -> None:
         self._count = count
         self._known: dict[str, int] = {}

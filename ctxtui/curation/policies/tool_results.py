@@ -10,6 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.policies.policy_context import PolicyContext
 
 CLEARED: Final = "[Old tool result content cleared]"
+"""Text that replaces a cleared result."""
 
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
 """Members of a call's input that may hold the path of a file; the first present one counts."""

@@ -118,6 +118,7 @@ class Literals:
         return self._places.get(literal, ())
 
     def quoted_after(self, literal: str, position: int) -> int:
+        """Number of blocks after `position` that contain `literal`."""
         places = self.positions(literal)
         return len(places) - bisect_left(places, position + 1)
 

@@ -1,4 +1,4 @@
-"""Makes the next request under edits, as a cache sees it, to price them before sending.
+"""Makes the next request under edits, as a cache sees it, to price edits before sending.
 
 Unchanged blocks are nodes of the tree, new ones get nodes with negative numbers.
 """

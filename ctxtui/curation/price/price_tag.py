@@ -91,6 +91,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @property
     def read_now(self) -> int:
+        """Like `read`, but at least the prefix that is known to be readable (`floors`)."""
         first, _ = self.plain(NOW, self.now, self.simulator)
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
@@ -151,6 +152,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `without`, `under`: tokens of the next request without and with them.
     - `forecast`, `forecast_under`: tokens that the provider will report for the two.
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
+    - `markers`: number of cache breakpoints in the request with the edits.
     - `thinking_lost`: tokens of thinking that repairs remove or the provider drops because of them.
     - `quotes`: removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.

@@ -112,7 +112,7 @@ class _CategorySums:
             return
         counts, context, sums = self._counts, self._applied.context, self.sums
         before, last = context.nodes[start - 1] if start else ROOT, context.nodes[stop - 1]
-        # Counted there with its first part, so not here.
+        # Headers at `before` that have no part yet: the sums count them with their first part, which is here.
         features_before = counts.pending_features(before)
         first = context.items[start]
         if first.block.kind == HEADER and self._is_joined_header(first) and not is_kept_apart(self._applied, start):

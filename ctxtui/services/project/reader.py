@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import NotFound
 from ctxtui.live_database import in_use
 from ctxtui.project.file_block import TEXT, make_file_block
-from ctxtui.project.ignored import FILE, IgnoredPaths
+from ctxtui.project.ignored import IGNORE_FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress
 
 # git itself is not run: a repository's configuration can make it run any program.
@@ -82,11 +82,13 @@ def _walk_files(root: Path) -> Iterator[tuple[str, Path]]:
     lead = "" if root == top else root.relative_to(top).as_posix()
     above = [lead.rsplit("/", n)[0] for n in range(lead.count("/"), 0, -1)] if lead else []
     for folder in ["", *above] if lead else []:
-        _add_ignore_file(ignored, folder, top / folder / FILE)
+        _add_ignore_file(ignored, folder, top / folder / IGNORE_FILE)
+    if any(ignored.is_ignored(folder, is_folder=True) for folder in [*above, lead] if folder):
+        return
     for here, folders, names in os.walk(root):
         inside = Path(here).relative_to(top).as_posix()
         inside = "" if inside == "." else inside
-        _add_ignore_file(ignored, inside, Path(here) / FILE)
+        _add_ignore_file(ignored, inside, Path(here) / IGNORE_FILE)
         before = f"{inside}/" if inside else ""
         folders[:] = sorted(
             name
@@ -102,6 +104,6 @@ def _walk_files(root: Path) -> Iterator[tuple[str, Path]]:
 def _add_ignore_file(ignored: IgnoredPaths, folder: str, place: Path) -> None:
     try:
         if place.stat().st_size <= MAX_FILE_BYTES:
-            ignored.add(folder, place.read_text(encoding="utf-8", errors="replace"))
+            ignored.add(folder, place.read_text(encoding="utf-8-sig", errors="replace"))
     except OSError:
         pass  # no such file

@@ -25,6 +25,7 @@ from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 from ctxtui.services.search.index import index_unit
 from ctxtui.services.search.pattern import Pattern
+from ctxtui.store.fulltext import can_find
 from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SessionSummary
@@ -62,13 +63,21 @@ class Hit(Struct, frozen=True):
 class Tally(Struct):
     """Numbers of sessions searched in the index (`indexed`) and without it (`direct`).
 
+    `uses_index`: the index can search for the pattern; if not, all sessions are `direct`.
+
     `failed` could not be read, by name; `without_context` are the errors of those that have no context.
     """
 
     indexed: int = 0
     direct: int = 0
+    uses_index: bool = True
     failed: dict[str, CtxtuiError] = field(default_factory=dict)
     without_context: list[NoContext] = field(default_factory=list)
+
+    @property
+    def unindexed(self) -> int:
+        """Number of sessions whose current state is not indexed; 0 without `uses_index`."""
+        return self.direct if self.uses_index else 0
 
 
 class Searcher:
@@ -105,7 +114,8 @@ class Searcher:
         return stack.enter_context(Store.open(path)) if path.exists() else None
 
     def _find_ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
-        """The keys of sessions that the index shows to hold no hit. Counts indexed and unknown ones."""
+        """The keys of sessions that the index shows to hold no hit. Counts sessions in `tally`."""
+        self.tally.uses_index = can_find(self.pattern.literals)
         names = store.texts.find_candidates(self.pattern.literals) if store is not None else None
         if store is None or names is None:
             self.tally.direct = len(sessions)

@@ -47,6 +47,6 @@ class SessionsSearch:
                     )
                     for hit in islice(hits, _MAX_SESSION_HITS)
                 ]
-                yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(blocks))
+                yield SearchProgress(done, len(sessions), searcher.tally.unindexed, tuple(blocks))
         except BadPattern as error:
             yield SearchProgress(0, len(sessions), 0, trouble=str(error))

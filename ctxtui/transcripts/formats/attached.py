@@ -1,6 +1,18 @@
 """Reads recordings that ctxtui makes between a client and its provider.
 
-``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them, with requests and answers as sent.
+``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them: requests and answers, unpacked, with secrets masked.
+Each line is an object. The first one has the mark `MARK` and describes the session. A line with ``lost`` has the number
+of requests and answers that were not recorded, and ``why``. All others have the exchange's name ``x``, a time ``at``,
+and one of
+
+- ``asked``: the request, whose body may refer to an earlier one;
+- ``held``: why the request waits;
+- ``sent``: the relay's decision, with the ``body`` if it was edited;
+- ``answered``: status and headers of the answer;
+- ``data``: a piece of the answer, as text or ``base64``;
+- ``frame``: a WebSocket message, ``by`` the client or the server;
+- ``passed_on``: the relay's decision about the answer;
+- ``ended``: the end, with the ``error`` that broke the connection, if any.
 """
 
 from __future__ import annotations
@@ -89,8 +101,9 @@ class _OpenExchange(Struct, kw_only=True):
     sent: bytes | None = None
     """The edited body that was sent instead."""
     decision: dict[str, Json] = field(default_factory=dict)
+    """The relay's decisions about its open request and answer, without the body."""
     tip: TipMoved | None = None
-    """Tip of its thread while it is held or answered."""
+    """Tip of its thread while it is held or being answered."""
     answer: _PartialAnswer | None = None
     consumed: int = 0
     """Number of chunks, or WebSocket events, already in `answer`."""
@@ -113,7 +126,7 @@ class _AttachedHandler:
         self._exchanges = Exchanges(tree)
         self._open: dict[str, _OpenExchange] = {}
         self._bodies = BodiesByReference()
-        self._answered: set[str] = set()
+        self._streamed_threads: set[str] = set()
         """Threads in which an answer was streaming; once it is complete, its partial answer is reported as empty."""
 
     def record(self, line: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -128,7 +141,9 @@ class _AttachedHandler:
         elif name in self._open:
             yield from self._handle_line(name, self._open[name], line)
         else:
-            yield Skipped(source.line, f"of an exchange that was not recorded: {name or 'without a name'}")
+            yield Skipped(
+                source.line, f"a line of exchange {name or 'without a name'}, whose beginning was not recorded"
+            )
 
     def state_events(self) -> Iterable[Event]:
         partial_answers = self._partial_answers()
@@ -136,10 +151,10 @@ class _AttachedHandler:
         yield from self._exchanges.threads.tips()
         # Requests that are held or being answered are not calls yet.
         yield from (thread.tip for thread in self._open.values() if thread.tip is not None)
-        yield from (AnswerGrew(thread, partial_answers.get(thread, ())) for thread in sorted(self._answered))
+        yield from (AnswerGrew(thread, partial_answers.get(thread, ())) for thread in sorted(self._streamed_threads))
 
     def _partial_answers(self) -> dict[str, tuple[tuple[str, str], ...]]:
-        """Partial answers by thread; only chunks received since the last call are parsed."""
+        """Partial answers by thread; only chunks received since this method last ran are parsed."""
         answers: dict[str, tuple[tuple[str, str], ...]] = {}
         for pending in self._open.values():
             exchange, count = pending.exchange, len(pending.chunks)
@@ -165,13 +180,13 @@ class _AttachedHandler:
             pending.consumed = count
             pending.answer.feed(new)
             if pending.tip is not None and pending.answer.blocks:
-                self._answered.add(pending.tip.thread)
+                self._streamed_threads.add(pending.tip.thread)
                 answers[pending.tip.thread] = pending.answer.blocks
         return answers
 
     def _handle_start(self, line: dict[str, Json], number: int) -> Iterator[Event]:
         if as_count(line[MARK]) != VERSION:
-            yield Skipped(number, f"a recording of another version of ctxtui ({line[MARK]})")
+            yield Skipped(number, f"a recording of another version of this format ({line[MARK]})")
         yield Described(
             id=as_str(line.get("session")),
             source=NAME,
@@ -237,7 +252,7 @@ class _AttachedHandler:
                 whole = replace(pending.exchange, response=b"".join(pending.chunks), ended=time)
                 yield from self._finish(pending, whole, as_str(line.get("error")))
             elif (rest := pending.socket.close(time)) is not None:
-                yield from self._finish(pending, rest)
+                yield from self._finish(pending, rest, as_str(line.get("error")))
 
     def _handle_frame(self, pending: _OpenExchange, frame: str, by_client: bool, time: float | None) -> Iterator[Event]:
         if pending.socket is None:
@@ -278,7 +293,10 @@ class _AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add the relay's decision, the `error` on the way, and the edited body to a call."""
+        """Add the relay's decision, the edited body, and the `error` that broke the connection to a call.
+
+        Remove its usage if the user or a replay answered.
+        """
         call = replace(call, error=error or call.error)
         if pending.decision:
             call = replace(call, extra={**call.extra, EDITS: pending.decision})

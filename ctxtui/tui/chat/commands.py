@@ -110,9 +110,9 @@ class McpServers(Command):
 
 
 class ShowRequest(Command):
-    """Show the next request in the pager, as it would be sent.
+    """Show the next request in the pager, with the applied edits.
 
-    Policies act only when it is sent.
+    Policies change it only when it is sent.
     """
 
     name, group = "show the next request", "chat"
@@ -142,10 +142,11 @@ class DismissAlarm(Command):
 class BranchHere(Command):
     """Let your next message continue from the call shown, as a branch of this chat.
 
-    The context is the one that the model had there. At the last call it continues the chat itself.
+    The context is that call's, with its answer. At the last call it continues the chat itself.
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    synonyms = TalkHere.synonyms
     run = Act(TalkController, TalkController.branch_here)
     needs = frozenset({RESTING})
     key_unless = frozenset({QUESTION})
@@ -163,9 +164,10 @@ class LeaveOrInterrupt(LeaveOpen):
 _REPLACEMENTS: dict[type[Command], type[Command]] = {TalkHere: BranchHere, LeaveOpen: LeaveOrInterrupt}
 """Commands of the inspector and their replacements in a chat."""
 
-CHAT: tuple[type[Command], ...] = (
+CHAT_ONLY: tuple[type[Command], ...] = (
     AnswerTool, EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers,
     ShowRequest, ShowRendered, DismissAlarm,
 )  # fmt: skip
-CHAT_KEYS: tuple[type[Command], ...] = (*CHAT, *(_REPLACEMENTS.get(command, command) for command in INSPECTOR))
+"""Commands that only the chat has."""
+CHAT_COMMANDS: tuple[type[Command], ...] = (*CHAT_ONLY, *(_REPLACEMENTS.get(command, command) for command in INSPECTOR))
 """All commands of the chat screen in display order, without those of every screen."""

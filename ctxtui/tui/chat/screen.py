@@ -20,7 +20,7 @@ from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
 from ctxtui.tui.chat.approval import ApprovalPane
-from ctxtui.tui.chat.commands import CHAT_KEYS, AnswerTool, EditMessage, EnterTalk, HoldNext, ReleaseHeld
+from ctxtui.tui.chat.commands import CHAT_COMMANDS, AnswerTool, EditMessage, EnterTalk, HoldNext, ReleaseHeld
 from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatModelAccess, ModelController
@@ -116,8 +116,8 @@ def _only_pane(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
 class ChatScreen(SessionScreen):
     """Shows the chat that `source` hosts. `pager` is the user's setting."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_KEYS, *EVERYWHERE)
-    BINDINGS = [*bindings(CHAT_KEYS), *moved.bindings(CHAT_KEYS)]
+    commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_COMMANDS, *EVERYWHERE)
+    BINDINGS = [*bindings(CHAT_COMMANDS), *moved.bindings(CHAT_COMMANDS)]
     first_keys = (ReleaseHeld, AnswerTool, EnterTalk, HoldNext, EditMessage)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:
@@ -228,7 +228,7 @@ class ChatScreen(SessionScreen):
         host = self.state.host
         # Look this up before this chat is recorded itself.
         unfinished = (
-            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
+            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.session else ""
         )
         # The host's own requests are those of the main thread, whichever is shown.
         host.overlay = lambda: self.edits.overlay_of(MAIN)

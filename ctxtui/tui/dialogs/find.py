@@ -176,7 +176,7 @@ class FindScreen(Commanded, Dialog[None]):
                 self._sessions.append(FoundSession(hit.target, hit.title))
             self._sessions[-1].blocks.append(hit)
             self._block_count += 1
-        counts = self._block_count, len(self._sessions), step.direct
+        counts = self._block_count, len(self._sessions), step.unindexed
         pane.progress = [
             Span(
                 search_hits.progress_text(step.done, step.total, *counts, capped=self._block_count >= MAX_BLOCKS), "dim"

@@ -20,9 +20,10 @@ from ctxtui.views.transcript.context_rows import DISPLAY_MODES, HIDDEN, LINE
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector import prompt_commands, threads
-    from ctxtui.views.inspector.map import context_map
+    from ctxtui.views.inspector.map import context_map, staged_map
 else:
     context_map = later("ctxtui.views.inspector.map.context_map")
+    staged_map = later("ctxtui.views.inspector.map.staged_map")
     threads = later("ctxtui.views.inspector.threads")
     prompt_commands = later("ctxtui.views.inspector.prompt_commands")
 
@@ -155,9 +156,11 @@ class NavigationController(Controller, ListHost):
 
     def to_token(self, token: float) -> None:
         """Go to the block at a token of the map."""
-        rows, scene = self.panels.transcript.data, self.panels.scene
-        node = context_map.node_at(scene, rows.path, token) if rows is not None and scene is not None else None
-        self.state.to_block(node)
+        rows, scene, staging = self.panels.transcript.data, self.panels.scene, self.panels.staging
+        if staging is not None:
+            self.state.to_block(staged_map.node_at(staging, token))
+        elif rows is not None and scene is not None:
+            self.state.to_block(context_map.node_at(scene, rows.path, token))
 
     def to_column(self, column: int) -> None:
         """Go to the call in a column of the strip."""

@@ -38,15 +38,14 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 
 
 class SearchProgress(Struct, frozen=True):
-    """Progress of a search after one more session: `done` of `total` are searched.
+    """Progress after one session: `done` of `total`, `unindexed` of them are not in the index.
 
-    `direct` of them are not in the index yet, so their recordings were read.
     `trouble`: the error that ended the search.
     """
 
     done: int
     total: int
-    direct: int
+    unindexed: int
     new_hits: tuple[BlockHits, ...] = ()
     trouble: str = ""
 
@@ -160,8 +159,8 @@ def empty_text(text: str, done: int, total: int) -> str:
     return f"No hit for “{safe_text.one_line(text, 60)}” in {numbers.many(total, 'session')}."
 
 
-def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
-    """Progress: `blocks` with hits in `sessions`; `direct` ones are not in the index.
+def progress_text(done: int, total: int, blocks: int, sessions: int, unindexed: int, *, capped: bool) -> str:
+    """Progress: `blocks` with hits in `sessions`; `unindexed` ones are not in the index.
 
     `capped`: there are more blocks than were kept.
     """
@@ -170,5 +169,5 @@ def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int
         return f"{block_count} · {done:,} of {total:,} sessions"
     if not blocks:
         return ""
-    unindexed = f", {direct:,} of them not indexed yet: read" if direct else ""
-    return f"{block_count} in {sessions:,} of {total:,} sessions searched{unindexed}"
+    read_directly = f", {unindexed:,} of them not indexed yet: read" if unindexed else ""
+    return f"{block_count} in {sessions:,} of {total:,} sessions searched{read_directly}"

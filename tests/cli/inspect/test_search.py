@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,19 @@ def test_filters_and_limit(ctxtui: Run, recorded: Path) -> None:
     limited = ctxtui("search", "compute_context", "--limit", "3")
     assert len([line for line in limited.out.splitlines() if line.startswith("  call")]) == 3
     assert "more than 3" in limited.err
+
+
+def test_the_note_names_no_indexed_session_as_unindexed(
+    ctxtui: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    assert "not in the full-text index" in ctxtui("search", "needle").err
+    assert "full-text index" not in ctxtui("search", "needle", "--session", recorded).err, "perhaps never indexed"
+    ctxtui("db", "index")
+    assert "full-text index" not in ctxtui("search", "needle").err
+    for query in (("-e", "N[EX]{2}DLE"), ("ne",), ("-e", "n.e")):
+        error = ctxtui("search", *query).err
+        assert "cannot use the full-text index" in error and "db index" not in error
 
 
 def test_the_index_is_filled_once(ctxtui: Run, recorded: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,39 @@ def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
     assert set(found.texts) == {".gitignore", "a.py", "sub/.gitignore", "sub/built/b.py", "sub/keep.log"}
     assert set(found.media) == {"p.png"} and set(found.large) == {"big.txt"}
     assert set(read_project(tmp_path / "sub").texts) == {".gitignore", "built/b.py", "keep.log"}
+    assert read_project(tmp_path / "built").texts == {}, "git reads nothing in an ignored folder either"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "*\n!*/\n!*.py\n",
+        "/*\n!d/\nd/*\n!d/e\n",
+        "foo/**\n!foo/keep\n",
+        "data/**\n!data/**/\n!data/**/*.csv\n",
+        "data/*\n!data/x\n",
+        "foo/\n!foo/keep\n",
+        "**/x\n!d/**/x \n",
+        "d/**/f.py\n*.txt/\n",
+        "e\n!e/\n",
+        "/\n!/\n[ab].py\n\\#c\n",
+        "**/\n",
+        "\ufeff*.txt\n",
+        "**\n!foo/\n!keep\n",
+    ],
+)
+def test_folders_are_ignored_as_git_does(tmp_path: Path, rules: str) -> None:
+    (tmp_path / ".gitignore").write_text(rules, encoding="utf-8")
+    for path in (
+        "a.py b.txt #c d/c.py d/e/f.py d/e/g.txt d/x e/k.py foo/keep foo/other foo/deep/keep data/a.csv data/b.txt"
+        " data/x/c.csv data/x/d.txt data/x/y/e.csv dir.txt/a.py"
+    ).split():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    listing = ["git", "-c", "core.excludesFile=", "ls-files", "-o", "--exclude-standard"]
+    by_git = subprocess.run(listing, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert sorted(read_project(tmp_path).texts) == sorted(by_git.splitlines())
 
 
 def test_an_invalid_rule_ignores_nothing(tmp_path: Path) -> None:

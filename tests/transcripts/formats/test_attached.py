@@ -162,6 +162,20 @@ def test_a_refusal_and_an_answer_that_never_came() -> None:
     assert call.error == "the client went away"
 
 
+def test_an_answer_over_a_websocket_that_broke_off_names_the_error() -> None:
+    created = {"type": "response.create", "model": "gpt-5.6", "input": [{"role": "user", "content": "hoi"}]}
+    url = "wss://api.openai.com/v1/responses"
+    told: list[Any] = [
+        {"ctxtui_attached": 1, "session": "s", "program": "agent"},
+        {"x": "a", "at": 1.0, "asked": {"method": "GET", "url": url, "headers": [], "body": {"size": 0, "text": ""}}},
+        {"x": "a", "at": 2.0, "answered": {"status": 101, "headers": []}},
+        {"x": "a", "at": 3.0, "frame": json.dumps(created), "by": "client"},
+        {"x": "a", "at": 4.0, "ended": True, "error": "the provider's connection broke off"},
+    ]
+    (call,) = calls(read(dump(told), NAME))
+    assert call.error == "the provider's connection broke off"
+
+
 def test_a_body_whose_beginning_is_not_there_is_told() -> None:
     told = lines()
     told[1]["asked"]["body"] |= {"like": "gone", "head": 3, "tail": 3}

@@ -13,6 +13,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.kimi_code.resume import resume
+from ctxtui.transcripts.formats.kimi_code.session import FAILED
 from ctxtui.transcripts.kit.resume import OWN, UNANSWERED, ResumedFile, ResumeOrder, SentBlock
 from tests.cases.kimi_code import Record, call, shop, state, text
 from tests.transcripts.driving import read
@@ -178,6 +179,63 @@ def test_a_failed_result_stays_one() -> None:
     made = ordered(data, [SentBlock(new if n == at else item, n) for n, item in enumerate(path)])
     assert results(made)[-1] == {"output": "no", "isError": True}
     assert f"user {short['content']}" in shown(path_of(read(made.data).session))
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "content", "expected"),
+    [
+        ("", {}, "cleared", {"output": "cleared", "isError": True}),
+        ([text("a"), text("b")], {}, None, {"output": [text("a")], "isError": True}),
+        (
+            "no such file",
+            {"durationMs": 250},
+            f"Wall time: 0.250 seconds\n{FAILED}\nno",
+            {"output": "no", "isError": True, "durationMs": 250},
+        ),
+    ],
+)
+def test_a_changed_failed_result_stays_one(output: Any, told: Record, content: Any, expected: Record) -> None:
+    script = shop(1)
+    script.user("again")
+    script.answer(call("c9", output, **{"isError": True, "durationMs": None} | told))
+    script.answer(text("it failed"))
+    path = path_of(read(script.dump()).session)
+    at = max(at for at, item in enumerate(path) if item.block.kind == "tool_result")
+    value = path[at].block.value()
+    new = Item(block.from_part({**value, "content": content or value["content"][:-1]}), path[at].place)
+    made = ordered(script.dump(), [SentBlock(new if n == at else item, n) for n, item in enumerate(path)])
+    assert results(made)[-1] == expected
+    copied = path_of(read(made.data).session)[at].block.value()
+    assert copied["is_error"] is True and str(content or "a") in str(copied["content"])
+
+
+def test_an_answer_before_the_only_change_keeps_its_report() -> None:
+    script = shop(1)
+    script.user("again")
+    script.answer(call("c9", "a long result"))
+    path = path_of(read(script.dump()).session)
+    at = max(at for at, item in enumerate(path) if item.block.kind == "tool_result")
+    new = Item(block.from_part({**path[at].block.value(), "content": "short"}), path[at].place)
+    made = ordered(
+        script.dump(), [SentBlock(new if n == at else item, n) for n, item in enumerate(path)], input_tokens=2345
+    )
+    before, after = read(script.dump()).session, read(made.data).session
+    assert [one.usage for one in after.calls.values()] == [one.usage for one in before.calls.values()]
+
+
+def test_a_message_without_its_first_part_keeps_its_record() -> None:
+    script = shop(1)
+    message = {"role": "user", "content": [text("first"), text("second")], "toolCalls": [], "origin": {"kind": "user"}}
+    script.put("context.append_message", message=message)
+    script.answer(text("seen"))
+    made = without(script.dump(), "first")
+    times = [
+        one["time"]
+        for source in (script.dump(), made.data)
+        for one in map(json.loads, source.splitlines())
+        if one["type"] == "context.append_message" and "second" in json.dumps(one)
+    ]
+    assert times[0] == times[1]
 
 
 def test_a_compaction_and_an_undo_are_not_repeated() -> None:

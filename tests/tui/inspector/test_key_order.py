@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.tui.chat.commands import CHAT_KEYS, EnterTalk, HoldNext
+from ctxtui.tui.chat.commands import CHAT_COMMANDS, EnterTalk, HoldNext
 from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, available_commands
 from ctxtui.tui.commands import situation as facts
 from ctxtui.tui.inspector import key_order
@@ -75,7 +75,7 @@ def test_the_key_that_goes_back_says_where_it_leaves() -> None:
 
 def test_a_chat_begins_with_its_own_keys() -> None:
     def chat(*more: str) -> str:
-        return line(*more, of=CHAT_KEYS, first=(EnterTalk, HoldNext))
+        return line(*more, of=CHAT_COMMANDS, first=(EnterTalk, HoldNext))
 
     assert chat(facts.RESTING).startswith("i talk  ^o hold  [ ] call")
     assert chat(facts.RUNNING).startswith("esc interrupt  i talk")
@@ -87,5 +87,5 @@ def test_a_chat_begins_with_its_own_keys() -> None:
 @pytest.mark.parametrize("doing", [facts.SEARCHING, facts.MARKED, facts.RUNNING])
 def test_a_click_on_esc_in_a_chat_runs_a_command_of_the_chat(doing: str) -> None:
     at = CommandContext("transcript", facts.BLOCK, ANY | {doing})
-    (esc,) = (key for key in key_order.keys(list(available_commands(CHAT_KEYS, at)), at) if key.key == "esc")
-    assert esc.actions and set(esc.actions) <= {each.binding() for each in CHAT_KEYS}
+    (esc,) = (key for key in key_order.keys(list(available_commands(CHAT_COMMANDS, at)), at) if key.key == "esc")
+    assert esc.actions and set(esc.actions) <= {each.binding() for each in CHAT_COMMANDS}

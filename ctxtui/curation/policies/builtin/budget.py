@@ -67,6 +67,7 @@ class _Choice(NamedTuple):
 
 
 def make_policy(policies: Iterable[Policy]) -> Policy:
+    """Make the policy ``budget``, which tries the edits of `policies`."""
     return Policy(
         NAME,
         "the smallest set of edits that reaches a size",
@@ -83,7 +84,7 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
 def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Find the edits that bring the context down to `target` tokens (0: the usable window).
 
-    Of the sufficient sets that it compares it takes one with the least risk, and of those the one that breaks the
+    It compares some of the sufficient sets, and takes the one with the least risk; of several, the one that breaks the
     cached prefix latest (all are equal when the cache is cold). In the last `keep` rounds, only edits that lose nothing
     or externalize content are possible. If no set suffices, it frees as much as it can.
     """
@@ -129,6 +130,8 @@ def _is_never_useless(edit: Edit, risk: Risk) -> bool:
 
 
 class _EditSets:
+    """Sets of edits that are known beforehand."""
+
     def __init__(self, edit_sets: list[list[Edit]]) -> None:
         self._edit_sets = edit_sets
 
@@ -166,6 +169,8 @@ class _Level(_EditSets):
 
 
 class _Tried:
+    """Caches each policy's proposal, and its edits with the tokens that they free (`Remedy`)."""
+
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._policy_context = policy_context
@@ -247,6 +252,8 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
+    """Checks whether edits change only positions that they may; caches how far each reaches."""
+
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}

@@ -1,4 +1,7 @@
-"""Clears old tool results above a size, like Anthropic's context editing, but reversibly."""
+"""The policy ``clear_tool_results``: clears old tool results once the context is large.
+
+Anthropic's context editing does the same at the provider; these edits can be reverted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shrinks JSON in messages and results by rule: members dropped, renamed, flattened."""
+"""The policy ``compact_json``: drops, renames or flattens members of JSON in messages."""
 
 from __future__ import annotations
 

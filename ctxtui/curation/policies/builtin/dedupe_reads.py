@@ -1,4 +1,4 @@
-"""Replaces tool results that another result repeats or outdates by a line about that."""
+"""The policy ``dedupe_reads``: replaces repeated and outdated tool results by a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drops tools without calls after a number of rounds."""
+"""The policy ``drop_unused_tools``: drops tools without calls after a number of rounds."""
 
 from __future__ import annotations
 

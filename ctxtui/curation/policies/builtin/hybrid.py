@@ -1,4 +1,4 @@
-"""Combines a window over messages with cut results."""
+"""The policy ``hybrid``: a window over messages, and cut results inside it."""
 
 from __future__ import annotations
 

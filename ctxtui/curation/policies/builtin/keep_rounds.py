@@ -60,7 +60,7 @@ class SuiteRun(NamedTuple):
 
 
 class StepRange(Struct, kw_only=True):
-    """The steps `first` to `last` of the work: files, test runs, errors and commits.
+    """Rounds `first` to `last`, "steps" in the text: files, test runs, errors and commits.
 
     `test_lines` are lines about tests from rounds without a `SuiteRun`. `fixes` are the texts of answers that change
     files after something went wrong, until a round changes files without a new error.

@@ -1,4 +1,4 @@
-"""Shrinks tool definitions: descriptions are cut, those of properties removed."""
+"""The policy ``minimise_schemas``: cuts the descriptions in tool definitions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ NAME = "minimise_schemas"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
+    """Cut each tool's description to `description` characters.
+
+    The descriptions of its properties are removed, unless `properties` is True.
+    """
     payload = {"description": settings["description"], "properties": settings["properties"]}
     for position in policy_context.context.tools:
         if not policy_context.may_change(position, NAME):

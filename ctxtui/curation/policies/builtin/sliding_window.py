@@ -1,4 +1,4 @@
-"""Keeps the first messages and the last n; the rest is dropped, calls with their answers."""
+"""The policy ``sliding_window``: drops all but the first messages and the last n."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps the first messages and the newest turn, and summarizes each earlier turn."""
+"""The policy ``stateless``: summarizes each turn but the newest; the first messages stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strips images of earlier messages, which the model has seen."""
+"""The policy ``strip_images``: removes images of earlier messages, which the model has seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summarises the history of a context that is too large."""
+"""The policy ``summarize_at``: summarises the history of a context that is too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summarises every k rounds."""
+"""The policy ``summarize_every``: summarises every k rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rewrites an evolutionary search's lists of trials as tables: rank, id, score, validity."""
+"""Rewrites an evolutionary search's lists of trials as tables: rank, id, score, validity.
+
+Reasoning, errors and other metrics of the trials are dropped.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,17 @@ _SIGNS: Final = {True: "✓", False: "✗", None: "-"}
 
 
 class _List(NamedTuple):
-    """The trials listed in the block at `position`."""
+    """The trials listed in the block at `position`; none has a program."""
 
     position: int
     trials: list[Trial]
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Write each list of `least` trials or more as a table, best first.
+    """Write each list of `least` trials or more as a table.
 
-    Only lists that contain and reference no program: such messages ask the model for a choice by score.
+    The highest scores come first, then valid trials without a score, then invalid ones. Lists with a program, or a
+    reference to one, are left alone; the others are taken to ask for a choice by score.
     """
     for position, listed in policy_context.outline("trials", partial(_find_lists, policy_context.context)):
         if len(listed) < settings["least"] or not policy_context.may_change(position, NAME):
@@ -59,12 +63,16 @@ def _find_lists(context: Context, length: int, lists: list[_List] | None) -> lis
 
 
 def _make_table(listed: Sequence[Trial]) -> list[str]:
-    ranked = sorted(listed, key=lambda trial: -(trial.score or 0.0) if trial.valid is not False else float("inf"))
+    ranked = sorted(listed, key=_rank)
     rows = [
         f"| {rank} | {trial.name} | {'-' if trial.score is None else f'{trial.score:.4f}'} | {_SIGNS[trial.valid]} |"
         for rank, trial in enumerate(ranked, 1)
     ]
     return [*_HEAD, *rows]
+
+
+def _rank(trial: Trial) -> tuple[bool, bool, float]:
+    return trial.valid is False, trial.score is None, -(trial.score or 0.0)
 
 
 def _text_after(text: str, listed: Sequence[Trial]) -> str:
@@ -78,8 +86,8 @@ def _text_after(text: str, listed: Sequence[Trial]) -> str:
 
 POLICY = Policy(
     NAME,
-    "list a search's trials as a table where a choice is asked for",
+    "write lists of trials without programs as tables of scores; reasoning, errors and other metrics are dropped",
     propose,
     {"least": 3},
-    {"least": "trials from which a list becomes a table"},
+    {"least": "smallest number of trials in a list that becomes a table"},
 )

@@ -1,6 +1,6 @@
-"""Cuts long tool results.
+"""The policy ``truncate_results``: cuts long tool results.
 
-The first and the last half of a limit stay, with a line about the cut.
+Half of a limit stays at the beginning, half at the end, with a line about the cut between them.
 """
 
 from __future__ import annotations

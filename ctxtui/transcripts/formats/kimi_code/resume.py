@@ -2,11 +2,12 @@
 
 The client replays the records of ``agents/main/wire.jsonl`` in order; ``state.json`` in the session's folder names the
 session and its directory. The records of the context are written anew, message by message, so that no undo or
-compaction has to be repeated; an unchanged block has the record that it came from.
+compaction has to be repeated; an unchanged block keeps the other members of its record.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,15 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
-from ctxtui.transcripts.formats.kimi_code.session import EVENT, FAILED, LOOP, MESSAGE, convert_event, convert_message
+from ctxtui.transcripts.formats.kimi_code.session import (
+    EVENT,
+    FAILED,
+    FAILED_EMPTY,
+    LOOP,
+    MESSAGE,
+    convert_event,
+    convert_message,
+)
 from ctxtui.transcripts.kit.fields import COPIED_LINES, ESTIMATED_BY
 from ctxtui.transcripts.kit.messages import RESULT, make_parts
 from ctxtui.transcripts.kit.resume import (
@@ -37,9 +46,16 @@ from ctxtui.transcripts.kit.resume import (
 _STATE: Final = "../../state.json"
 _NO_STATE: Final = "state.json is not in the session's folder: without it the client does not find the copy"
 _CONTEXT: Final = ("context.", "turn.", "prompt.", "usage.", "token_counting.", "llm.request", "agent.")
-"""Beginnings of the types of records about the context and its requests; all others are copied."""
+"""Beginnings of the types of records about the context and its requests.
+
+All others are copied, except the program's events.
+"""
 _ORIGINS: Final = {"summary": "compaction_summary", "meta": "injection"}
-"""The client's names for texts that no person wrote, by the mark of their place."""
+"""The client's names for texts that no person wrote, by `Place.mark`."""
+_STATUS: Final = re.compile(
+    rf"(?:Wall time: (\d+)\.(\d{{3}}) seconds\n)?(?:{re.escape(FAILED)}|{re.escape(FAILED_EMPTY)})\n?"
+)
+"""The client's text before a failed result; the groups are seconds and milliseconds."""
 _ANSWER: Final = "assistant"
 _TEXTS: Final = ("input_text", "output_text")
 """Kinds of texts in the Responses API; an edit may insert one from another recording."""
@@ -52,16 +68,19 @@ def resume(order: ResumeOrder) -> ResumedFile:
         source.add(raw, canonical.loads(piece.raw))
     end = len(order.path) if order.end is None else order.end
     sent = [block for block in order.sent if block.at is None or block.at < end]
-    if [item.block for item in order.path[:end] if _is_own(item)] != [item.block for item, _ in sent if _is_own(item)]:
+    if [item.block for item in order.path[:end] if _is_prompt_or_tool(item)] != [
+        item.block for item, _ in sent if _is_prompt_or_tool(item)
+    ]:
         lost.append(OWN)
     if order.drops_prompt:
         lost.append(UNANSWERED)
     writer = _Writer(source, order, sent, end)
     writer.write()
-    lines = [*source.settings, *map(canonical.dumps, writer.records)]
+    lines = [*source.copied_lines, *map(canonical.dumps, writer.records)]
     lines[:1] = [_mark_copied(line, len(lines)) for line in lines[:1]]
     data = b"".join(line + b"\n" for line in lines)
     id_ = f"session_{next(order.ids)}"
+    # Only the blobs that the records name.
     beside = {
         name: blob for name, blob in order.beside.items() if name != _STATE and name.rpartition("/")[2].encode() in data
     }
@@ -72,18 +91,21 @@ def resume(order: ResumeOrder) -> ResumedFile:
     return ResumedFile(data, count_losses(lost), id_, f"{id_}/agents/main/wire.jsonl", beside=beside)
 
 
-def _is_own(item: Item) -> bool:
+def _is_prompt_or_tool(item: Item) -> bool:
     return item.place.section != "messages"
 
 
 class _Source(Struct):
-    """The parts of the source that are taken over.
+    """The parts of the source that the copy uses.
 
-    The lines of records without context, the records of blocks by digest and of results by the call that they answer,
-    the ends of steps by the step's uuid, and the last request.
+    - `copied_lines`: the lines of records that are not about the context, such as settings and lists of tools.
+    - `parts`: records of blocks, by the block's digest.
+    - `results`: records of results, by the id of the call that they answer.
+    - `ends`: records that end a step, by the step's uuid.
+    - `request`: the last request, the pattern of all requests of the copy; {}: none.
     """
 
-    settings: list[bytes] = field(default_factory=list)
+    copied_lines: list[bytes] = field(default_factory=list)
     parts: dict[str, Body] = field(default_factory=dict)
     results: dict[str, Body] = field(default_factory=dict)
     ends: dict[str, Body] = field(default_factory=dict)
@@ -94,7 +116,7 @@ class _Source(Struct):
         if kind == "llm.request" and record.get("kind") == LOOP:
             self.request = record
         elif kind == MESSAGE:
-            self.parts |= {item.block.digest: record for item in convert_message(as_dict(record.get("message")))[1:2]}
+            self.parts |= {item.block.digest: record for item in convert_message(as_dict(record.get("message")))[1:]}
         elif kind == EVENT and event.get("type") == "tool.result":
             self.results[as_str(event.get("toolCallId"))] = record
         elif kind == EVENT and event.get("type") == "step.end":
@@ -102,7 +124,7 @@ class _Source(Struct):
         elif kind == EVENT and event.get("type") in ("content.part", "tool.call"):
             self.parts |= {item.block.digest: record for item in make_parts(_ANSWER, convert_event(event))}
         elif not kind.startswith(_CONTEXT) and record.get("kind") != "event":
-            self.settings.append(raw)
+            self.copied_lines.append(raw)
 
 
 class _Message(NamedTuple):
@@ -118,7 +140,7 @@ def _group_messages(sent: Iterable[SentBlock]) -> list[_Message]:
     begins = True
     for number, block in enumerate(sent):
         kind = block.item.block.kind
-        if _is_own(block.item) or kind == HEADER:
+        if _is_prompt_or_tool(block.item) or kind == HEADER:
             begins = True
             continue
         speaker = _ANSWER if is_answer(block.item) else RESULT if kind == RESULT else "user"
@@ -130,19 +152,21 @@ def _group_messages(sent: Iterable[SentBlock]) -> list[_Message]:
 
 
 class _Writer:
-    """Writes the records of the context `sent`; without edits it has `length` blocks."""
+    """Writes the records of the context `sent`.
+
+    `length`: the number of blocks without edits.
+    """
 
     def __init__(self, source: _Source, order: ResumeOrder, sent: Sequence[SentBlock], length: int) -> None:
         self._source = source
         self._order = order
-        self._path = [item.block for item in order.path]
+        self._path = order.path[:length]
         self._messages = _group_messages(sent)
         self._last_answer = max((m.first for m in self._messages if m.speaker == _ANSWER), default=-1)
         numbered = enumerate(sent)
         self._first_change = next(
-            (n for n, (item, at) in numbered if at != n or item.block != self._path[n]), len(sent)
+            (n for n, (item, at) in numbered if at != n or item.block != self._path[n].block), len(sent)
         )
-        self._is_edited = not self._first_change == len(sent) == length
         self._step_end: Body = {}
         """Record that ends the open step; {}: none is open."""
         self.records: list[Body] = []
@@ -187,13 +211,19 @@ class _Writer:
             self.records.append(self._make({"event": {**event, **number, "stepUuid": uuid}}, {"type": EVENT, **origin}))
         end = self._source.ends.get(as_str(as_dict(origins[0].get("event")).get("stepUuid")), {"type": EVENT})
         event = {"finishReason": "end_turn", **as_dict(end.get("event")), "type": "step.end", "uuid": uuid, **number}
-        self._update_report(event, message.first)
+        self._update_report(event, message)
         self._step_end = self._make({"event": event}, end)
 
-    def _update_report(self, end: Body, first: int) -> None:
-        """Remove a step's report of the old context; the last answer gets an estimate, if known."""
-        size = self._order.input_tokens if first == self._last_answer else None
-        if self._is_edited and (first > self._first_change or size is not None):
+    def _update_report(self, end: Body, message: _Message) -> None:
+        """Remove the report of a step after the first change.
+
+        The last answer gets an estimate instead, if known; also if it is what changed first.
+        """
+        size = self._order.input_tokens if message.first == self._last_answer else None
+        stop = message.first + len(message.blocks)
+        # An answer without its last blocks is changed, too.
+        stop += any(is_answer(item) and item.block.kind != HEADER for item in self._path[stop : stop + 1])
+        if message.first > self._first_change or (size is not None and stop > self._first_change):
             output = as_count(as_dict(end.pop("usage", None)).get("output"))
             if size is not None:
                 counts = {"inputOther": size, "output": output, "inputCacheRead": 0, "inputCacheCreation": 0}
@@ -201,7 +231,7 @@ class _Writer:
 
     def _make_message(self, blocks: Sequence[SentBlock]) -> Body:
         record = self._origin(blocks[0], MESSAGE)
-        # The client joins a person's messages that follow each other.
+        # Summaries and injections keep their own kind: the client joins neighbouring messages of kind `user`.
         origin = {"kind": _ORIGINS.get(blocks[0].item.place.mark, "user")}
         message = {"role": "user", "toolCalls": [], "origin": origin, **as_dict(record.get("message"))}
         message["content"] = [_to_part(block.item.block.value()) for block in blocks]
@@ -222,11 +252,11 @@ class _Writer:
 
     def _origin(self, block: SentBlock, type_: str) -> Body:
         """The source's record of `type_` that held the block; {} for none."""
-        record = self._source.parts.get(self._path[block.at].digest, {}) if block.at is not None else {}
+        record = self._source.parts.get(self._path[block.at].block.digest, {}) if block.at is not None else {}
         return record if record.get("type") == type_ else {}
 
     def _is_changed(self, block: SentBlock) -> bool:
-        return block.at is None or block.item.block != self._path[block.at]
+        return block.at is None or block.item.block != self._path[block.at].block
 
 
 def _to_part(value: Any) -> Any:
@@ -252,12 +282,20 @@ def _to_event(value: Any) -> Body:
 
 
 def _to_result(value: Body) -> Body:
-    """Convert a changed result, without the words that the client puts before a failed one."""
+    """Convert a changed result; the client's text before a failed one becomes `isError` and `durationMs`."""
     content = value.get("content")
-    if not isinstance(content, str):
-        return {"output": [_to_part(part) for part in as_list(content)]}
-    failed = {"isError": True} if content.startswith(FAILED) else {}
-    return {"output": content.removeprefix(FAILED).removeprefix("\n") if failed else content, **failed}
+    output: Any = content if isinstance(content, str) else [_to_part(part) for part in as_list(content)]
+    if value.get("is_error") is not True:
+        return {"output": output}
+    first = output if isinstance(output, str) else as_str(output[0].get("text")) if output else ""
+    status = _STATUS.match(first)
+    text = first[status.end() :] if status is not None else first
+    duration = {"durationMs": int(status[1] + status[2])} if status is not None and status[1] else {}
+    if isinstance(output, str):
+        output = text
+    elif status is not None:
+        output = [*([{**output[0], "text": text}] if text else []), *output[1:]]
+    return {"output": output, "isError": True, **duration}
 
 
 def _mark_copied(line: bytes, lines: int) -> bytes:

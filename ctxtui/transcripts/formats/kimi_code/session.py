@@ -302,7 +302,7 @@ def _is_of_user(message: list[Item]) -> bool:
 
 FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
 _EMPTY: Final = "<system>Tool output is empty.</system>"
-_FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
+FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
 _BLANK: Final = ("", "Tool output is empty.")
 """Outputs that the client treats as empty."""
 _TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glob", "Grep", "WebSearch"})
@@ -336,10 +336,10 @@ def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
     text = output if isinstance(output, str) else only
     if isinstance(text, str):
         if failed:
-            return [messages.text(f"{FAILED}\n{text}" if text else _FAILED_EMPTY)]
+            return [messages.text(f"{FAILED}\n{text}" if text else FAILED_EMPTY)]
         return [messages.text(_EMPTY if text.strip() in _BLANK else text)]
     if all(not as_str(part.get("text")).strip() and part.get("type") == "text" for part in parts):
-        return [messages.text(_FAILED_EMPTY if failed else _EMPTY)]
+        return [messages.text(FAILED_EMPTY if failed else _EMPTY)]
     return [messages.text(FAILED), *parts] if failed else parts
 
 

@@ -19,13 +19,14 @@ from ctxtui.views.text.span import Span, Spans
 class ContextMap(Struct, frozen=True, kw_only=True):
     """Content of the map.
 
-    - `shown`: the category of each pixel.
+    - `shown`: the category of each pixel; None after the context, or while it is not counted.
     - `extent`: tokens of all pixels.
     - `segments`: the cache track as (state, tokens).
-    - `inferred_breakpoints`: tokens of breakpoints that the provider sets, or that follow from the report.
-    - `set_breakpoints`: tokens of breakpoints that the request or a staged edit sets.
-    - `cursor_at`: the token of the block under the cursor.
-    - `break_at`: the token where the cached prefix ends under staged edits (None: no edits, or nothing breaks).
+    - `inferred_breakpoints`: positions, in tokens, of breakpoints set by the provider or inferred from the report.
+    - `set_breakpoints`: positions, in tokens, of breakpoints that the request or a staged edit sets. Of a recorded
+      call, only the ends of what it read and wrote.
+    - `cursor_at`: the position, in tokens, of the middle of the block under the cursor.
+    - `break_at`: the token from which the edited request differs from the cached one (None: no edits, or it does not).
     - `limit`: describes the window limit and its origin.
     """
 
@@ -61,22 +62,27 @@ def context_map(scene: Scene, path: Sequence[int], charge: Charge | None, count:
         at = bisect_right(path, token - missing, lo=at, key=read)
         pixels.append(scene.running.category(path[min(at, len(path) - 1)]))
     pixels += [None] * (count - len(pixels))
-    marks: tuple[float, ...] = ()
+    breakpoints: tuple[float, ...] = ()
     if charge:
-        marks = tuple(scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT)
+        breakpoints = tuple(
+            scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT
+        )
     segments = tuple((state, tokens * stretch) for state, tokens in charge.segments()) if charge else ()
     return ContextMap(
         shown=tuple(pixels),
         extent=extent,
         segments=segments,
-        inferred_breakpoints=() if charge and charge.recorded else marks,
-        set_breakpoints=marks if charge and charge.recorded else (),
+        inferred_breakpoints=() if charge and charge.recorded else breakpoints,
+        set_breakpoints=breakpoints if charge and charge.recorded else (),
         limit=bars.limit_short(scene.limits),
     )
 
 
 def cursor_token(scene: Scene, cursor: int | None) -> float | None:
-    """Token at the middle of the block under the cursor; None if it is not in the context."""
+    """Token at the middle of the block under the cursor.
+
+    None if it is not in the context, or while that is not counted.
+    """
     tree = scene.session.tree
     if cursor is None or not scene.counted or not tree.holds(scene.head, cursor):
         return None
@@ -86,9 +92,9 @@ def cursor_token(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """Node of the block at `token` of the map.
+    """Node of the block at `token` of the map without edits.
 
-    ``ROOT`` for unrecorded tokens, None after the context.
+    ``ROOT`` for unrecorded tokens; None after the context, or while it is not counted.
     """
     if not scene.counted:
         return None
@@ -103,15 +109,17 @@ def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
 def lines(
     context_map: ContextMap, width: int, height: int, *, scaled: bool, colour: bool = True, letters: bool = False
 ) -> list[Spans]:
-    """The pane's body: `height` lines of raster, the track and, if `scaled`, the figures."""
+    """The pane's body: `height` lines of raster, the track and, if `scaled`, the scale."""
     side = Span(" ")
     body = raster.rows_of(context_map.shown, width, height, colour=colour, letters=letters)
-    marks = [
+    breakpoints = [
         *((token, True) for token in context_map.inferred_breakpoints),
         *((token, False) for token in context_map.set_breakpoints),
     ]
     out: list[Spans] = [[side, *line] for line in body]
-    out.append([side, *raster.track(context_map.segments, width, context_map.extent, marks, context_map.break_at)])
+    out.append(
+        [side, *raster.track(context_map.segments, width, context_map.extent, breakpoints, context_map.break_at)]
+    )
     if scaled:
         out.append([side, *scale.line(width, context_map.extent, context_map.cursor_at)])
     return out

@@ -12,6 +12,7 @@ from math import inf
 from operator import itemgetter
 from typing import Final
 
+from ctxtui.core.tree import ROOT
 from ctxtui.views.inspector.map.context_map import ContextMap, map_extent
 from ctxtui.views.model.fates import Step
 from ctxtui.views.model.staging import Staging
@@ -21,6 +22,7 @@ _Stretch = tuple[int, float, float, int | None]
 """Raw position and staged token where a stretch begins, its shift in tokens, and the category of its one block (None:
 raw context)."""
 _POSITION: Final = itemgetter(0)
+_TOKEN: Final = itemgetter(1)
 NEARBY_BLOCKS: Final = 150
 
 
@@ -31,9 +33,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     if not staging.counted:
         return ContextMap(shown=(None,) * count, extent=extent)
     walk = _Walk(staging)
-    # Scaled to the provider's expected count.
-    total = float(staging.after)
-    stretch = total / walk.total if walk.total and total else 1.0
+    total, stretch = float(staging.after), walk.stretch
     pixels = [(pixel + 0.5) * extent / count / stretch for pixel in range(count)]
     shown: list[int | None] = [*walk.categories(pixels)]
     shown += [None] * (count - len(shown))
@@ -54,6 +54,15 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     )
 
 
+def node_at(staging: Staging, token: float) -> int | None:
+    """Node of the block at `token` of the staged map; of the block behind it for an insert.
+
+    ``ROOT`` for unrecorded tokens; None after the context, or while it is not counted.
+    """
+    walk = _Walk(staging) if staging.counted else None
+    return walk.node_at(token / walk.stretch) if walk is not None else None
+
+
 class _Walk:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
@@ -62,6 +71,11 @@ class _Walk:
         """Raw tokens up to and including each block, without unrecorded ones."""
         self._stretches: list[_Stretch] = []
         self.total = self._raw_tokens_before(len(self._nodes)) + self._build_stretches()
+
+    @property
+    def stretch(self) -> float:
+        """Factor from our tokens to the provider's expected count."""
+        return float(self._staging.after) / self.total if self.total and self._staging.after else 1.0
 
     def _raw_tokens_before(self, at: int) -> float:
         last = min(at, len(self._read)) - 1
@@ -110,6 +124,20 @@ class _Walk:
                 at = bisect_right(read, raw, at, near if near < size and read[near] > raw else size)
                 categories.append(category_of(nodes[min(at, last)]))
         return categories
+
+    def node_at(self, token: float) -> int | None:
+        """Node of the block at the staged `token`; see the function of this name."""
+        if not 0 <= token < self.total:
+            return None
+        index = bisect_right(self._stretches, token, key=_TOKEN) - 1
+        if index < 0:
+            return ROOT
+        at, _, shift, category = self._stretches[index]
+        raw = token - shift - self._staging.scene.missing
+        if category is None and raw < 0:
+            return ROOT
+        position = at if category is not None else bisect_right(self._read, raw, at)
+        return self._nodes[min(position, len(self._nodes) - 1)]
 
     def _shift_at(self, at: int) -> float:
         index = bisect_right(self._stretches, at, key=_POSITION) - 1

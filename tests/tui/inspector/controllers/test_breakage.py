@@ -12,7 +12,10 @@ from textual.pilot import Pilot
 from ctxtui.core import edit_json
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
+from ctxtui.curation.price.price_tag import Breakage
 from ctxtui.services.config.config import load
+from ctxtui.tui.inspector.controllers.rules import describe_breakage
+from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from ctxtui.views.inspector.map.staged_map import staged_map
@@ -66,6 +69,12 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         assert all(behind[at:]) and behind == sorted(behind)
         first = staging.scene.session.tree[nodes[behind.index(True)]].parent
         assert behind.index(True) == at or staging.scene.reported_position(first) >= staging.breakage.still_read
+        # A click on the map goes to the block that is drawn there.
+        for node in [n for n in nodes if n != nodes[position] and staging.scene.running.block_tokens(n)]:
+            token = staged_map(staging, 200, node).cursor_at
+            assert token is not None
+            screen.owner(NavigationController).to_token(token)
+            assert screen.panels.transcript.node == node
         below = shown[shown.index("prefix ends here") :].splitlines()[1:6]
         assert any(line.startswith(GUTTER["write"].glyph) for line in below)
         assert screen.edits.overlay is not None
@@ -75,6 +84,14 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         assert (told["tokens"]["broken"], told["breaks_at_block"]) == (staging.breakage.tokens, at + 1)
         lines = ctxtui("curate", SAMPLE, "--edits", tmp_path / "edits.jsonl", "--dry-run", *more).err
         assert f"breaks   {tokens} cached tokens, from block {at + 1} on" in lines
+
+
+def test_the_row_of_a_break_without_cached_tokens_says_so() -> None:
+    words = "".join(span.text for span in describe_breakage(Breakage(3, 0, 80_000), 0.0))
+    assert "no cached tokens are lost" in words and "written again" not in words
+    assert "1.0k of 80.0k cached tokens are written again" in "".join(
+        span.text for span in describe_breakage(Breakage(3, 1000, 80_000), None)
+    )
 
 
 async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui: Run) -> None:
