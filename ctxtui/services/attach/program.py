@@ -1,4 +1,7 @@
-"""Programs that ctxtui can run behind a relay, and how to point them to it."""
+"""Programs that ctxtui can run behind a relay, and how their requests are routed to it.
+
+The relay passes requests on to the provider and records them.
+"""
 
 from __future__ import annotations
 

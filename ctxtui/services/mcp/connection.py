@@ -87,6 +87,8 @@ codecs.register(
 
 
 class ServerState(StrEnum):
+    """The state of a connection; `FAILED`: it did not start, or ended by itself."""
+
     STOPPED = "stopped"
     STARTING = "starting"
     READY = "ready"

@@ -1,6 +1,6 @@
 """Sessions' figures as the database caches them.
 
-Of sessions without any, reads and caches the usage of their calls.
+For sessions without cached figures, it reads and caches the usage of their calls.
 """
 
 from __future__ import annotations
