@@ -1,6 +1,7 @@
 """The part of the machine that a confined program sees.
 
-As bubblewrap's options, which `inside` takes too, it is an allow list of paths; a profile of sandbox-exec hides some.
+As bubblewrap's options, which `enter_namespaces` takes too, it is an allow list of paths; a profile of sandbox-exec
+hides some.
 """
 
 from __future__ import annotations
