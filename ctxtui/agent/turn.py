@@ -47,7 +47,7 @@ MAX_WAIT_S: Final = 60.0
 """A provider that asks for a longer pause gets no retry."""
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
-NO_USER: Final = "This needs the user's leave, and no user is there to give it."
+NO_USER: Final = "This needs the user's permission, and no user is there to give it."
 """Texts of error results, for the model."""
 
 

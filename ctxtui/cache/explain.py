@@ -49,7 +49,7 @@ class SentRequest(NamedTuple):
     """A sent request: its `prompt`, and the tree node `head` where its context ends.
 
     `params` are its top-level members besides the context (``betas``: the active beta set). Its times are in the
-    outcome.
+    `CacheOutcome`.
     """
 
     prompt: CachedPrompt
@@ -66,7 +66,7 @@ class MissExplanation(NamedTuple):
     - `by`: an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
     - `before`, `now`: the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
       there); `section`: their section.
-    - `lost`: tokens that the previous request had cached and this one did not read; 0 if that one had cached nothing.
+    - `lost`: tokens that the previous request had left in the cache and this one did not read.
     """
 
     cause: str
@@ -83,11 +83,11 @@ def explain_miss(
 ) -> MissExplanation | None:
     """Explain why the request `now` read less than the request `before` had left in the cache.
 
-    None if it read all of that. If `before` left nothing, only a prefix below the minimum is named. `left` is the
-    outcome of `before`, `outcome` that of `now`.
+    None if it read all of that. If `before` left nothing in the cache, the only cause that is found is a prefix below
+    the minimum. `left` is the outcome of `before`, `outcome` that of `now`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
-    # What a slot holds never expires.
+    # Without a lifetime nothing was cached, except in a slot, where nothing expires.
     if left.life is None and not left.prompt.rules.mechanism.holds_one:
         return _below_minimum(outcome)
     if outcome.read >= min(available, outcome.total - left.prompt.rules.spare) > 0:
@@ -117,12 +117,12 @@ def _child_towards(tree: Tree, shared: int, head: int) -> int:
 def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
     """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause.
 
-    None if it does not decide.
+    None if the diagnosis does not decide it.
     """
     if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
     if diagnosis == "unavailable":
-        # Another parameter differs, or the request it was compared with is too old.
+        # Another parameter differs, or the provider compared with a request that is too old.
         return True if cause == PARAMETER else None
     if cause == CONTENT and section == "system":
         return diagnosis in ("system_changed", "input_changed")
@@ -132,7 +132,7 @@ def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
 class _Case(NamedTuple):
     """Two requests with their outcomes.
 
-    `parted` and `instead` are the first nodes in which they differ.
+    `parted` (of `before`) and `instead` (of `now`) are the first nodes in which they differ; `ROOT`: it ends there.
     """
 
     tree: Tree

@@ -1,4 +1,4 @@
-"""Strategies for placing cache markers: each maps a context to marked nodes (facts §2)."""
+"""Strategies for cache markers: each chooses the blocks of a context to mark (facts §2)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class KnownEnds:
 class PlacementRequest(NamedTuple):
     """A request to place markers in: the context `head` in `tree`, cached by `rules`.
 
-    - `deepest_cached`: gives the deepest node on its path with a live entry written for at least so many seconds
-      (`ROOT`: none).
-    - `tokens`: gives the length of a context.
+    - `deepest_cached`: returns the deepest node on its path with a live cache entry that was written for at least the
+      given seconds (`ROOT`: none).
+    - `tokens`: returns the tokens of the context that ends at a node.
     """
 
     tree: Tree
@@ -46,13 +46,15 @@ Place = Callable[[PlacementRequest], Placement]
 
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
-"""Names of lifetimes; if a provider has no such one, its default is used."""
+"""Names of lifetimes; if a provider does not have one of them, its default is used."""
 PAUSE_SHARE: Final = 0.03
 """Share of recorded calls followed by a pause that only the long lifetime outlasts."""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
 class Strategy(NamedTuple):
+    """A named way to place markers; the description completes "a marker at ..."."""
+
     name: str
     description: str
     place: Place
@@ -67,7 +69,7 @@ def mark_tail(request: PlacementRequest) -> Placement:
 
 
 def mark_moving_tail(request: PlacementRequest) -> Placement:
-    """Mark the ends of the last two messages: a long last one must not hide the previous entry."""
+    """Mark the ends of the last two messages: a long last one must not hide the entry before it."""
     return _place_markers(
         request.rules,
         [
@@ -95,8 +97,8 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 def mark_anchored(request: PlacementRequest) -> Placement:
     """Mark the system prompt's end, the last block, and an anchor for an hour.
 
-    The anchor is after the cached prefix, so that only few tokens are charged for an hour; without such a prefix there
-    is none.
+    The anchor is a marker just after the cached prefix, so that only few tokens are written at the higher price of an
+    hour; if nothing is cached, there is no anchor.
     """
     # The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
     # it) is more than the extra price of writing to it for an hour.

@@ -1,4 +1,4 @@
-"""Value of each marker in a session: tokens written, reads, and whether it saved money."""
+"""Value of each cache marker in a session: tokens written, reads, and money saved."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ctxtui.cache.outcome import CacheOutcome
 
 
 class MarkerValue(Struct, kw_only=True):
-    """One entry, written at call `call` (from 0) after tree node `node` for `life` seconds.
+    """A cache entry that call `call` (from 0) wrote after tree node `node` for `life` seconds.
 
     - `written`: tokens that it added to the cached prefix.
     - `reads`: number of calls that read up to it or further because of it.
-    - `read`: their tokens of those written.
-    - `gain`: the saving of the reads minus the extra cost of writing over plain input, in the unit of the rates.
+    - `read`: how many of the written tokens these calls read, in all.
+    - `gain`: the saving of the reads minus the extra price of the write over fresh input, in the unit of the prices.
     """
 
     call: int
@@ -35,7 +35,7 @@ class MarkerValue(Struct, kw_only=True):
 def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
     """Evaluate every entry that the calls wrote, in order.
 
-    `outcomes` are those of the Anthropic engine.
+    `outcomes` are the calls' outcomes in the Anthropic engine.
     """
     values: list[MarkerValue] = []
     live: dict[bytes, MarkerValue] = {}

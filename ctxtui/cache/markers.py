@@ -1,4 +1,4 @@
-"""Cache markers of a request body: positions, lifetimes, and the refused ones."""
+"""Reads the cache markers of a request body: positions, lifetimes, and refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BlockMarker(NamedTuple):
 class MarkerRefusal(NamedTuple):
     """A reason for the provider to refuse the request with status 400.
 
-    `item` is its block (-1: the body).
+    `item` is the index of the block that causes it (-1: the body).
     """
 
     message: str
@@ -41,9 +41,9 @@ class MarkerRefusal(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """Valid markers in prompt order, and the refused ones.
+    """Valid markers in prompt order, and refusals of the others.
 
-    `explicit`: OpenAI caches marked positions only.
+    `explicit`: the request asks OpenAI to cache only at marked positions.
     """
 
     valid: tuple[BlockMarker, ...]
@@ -104,8 +104,8 @@ def _automatic(
 ) -> int:
     """Add the marker that a top-level `cache_control` puts on the last markable block.
 
-    Returns the number of markers. If that block has a marker, none is added: another lifetime is refused, the same one
-    only if no slot is left.
+    Returns the number of markers, of which `count` are on blocks. If the last block has a marker already, none is
+    added: a different lifetime is refused; the same lifetime is refused only if the maximum is reached.
     """
     problem = _check_control(control, rules)
     if problem:
@@ -137,7 +137,7 @@ def is_markable(block: Block) -> bool:
 
 def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
-    # Of a marker on a part inside a block (in a tool result) only the value is checked.
+    # If a marker is on a part inside a block (in a tool result), only its value is checked.
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
     if marker.inner < 0 and not is_markable(item.block):

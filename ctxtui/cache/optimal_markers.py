@@ -1,4 +1,4 @@
-"""Finds the cheapest markers of a recorded session, with all its pauses known.
+"""Finds the cheapest cache breakpoints (markers) of a recorded session, its pauses known.
 
 It is a search over the calls in order. Its state between two calls is the set of cached prefixes that are still useful.
 """
@@ -25,13 +25,14 @@ QUICK_STATES: Final = 12
 
 
 def relative_rates(rules: CacheRules) -> MarkerRates:
+    """Prices as multiples of fresh input."""
     return MarkerRates(1.0, rules.read, {rules.lives[name]: price for name, price in rules.writes.items()})
 
 
 class MarkerPlan(NamedTuple):
     """Markers for each call and the resulting cost.
 
-    `exact`: no plan is cheaper. None costs less than `bound`.
+    `exact`: no plan is cheaper. `bound`: no plan costs less than this.
     """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
@@ -182,7 +183,7 @@ def simulate_cost(
 
 
 def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield lower bounds of each call's cost, and of that of writing what it is first to read."""
+    """Yield two lower bounds per call: its cost, and that of writing what it is first to read."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:
@@ -233,10 +234,11 @@ class CachedPrefix(NamedTuple):
 
 
 State = frozenset[CachedPrefix]
+"""The cached prefixes between two calls that are still useful."""
 
 
 class CallsAhead:
-    """The prefixes that calls of a session share. Calls are numbered from 0; sets of them are bit masks."""
+    """The prefixes that calls of a session share. Calls count from 0; sets of calls are bit masks."""
 
     def __init__(self, calls: Sequence[TimedPrompt], markable: Callable[[int], bool]) -> None:
         self._calls = calls

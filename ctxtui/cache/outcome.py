@@ -45,11 +45,11 @@ class Reason(NamedTuple):
 class CacheOutcome(NamedTuple):
     """Input of `prompt`, sent `at` (Unix seconds), split into tokens read, written and fresh.
 
-    `read` + `written` + `fresh` = its total. The cache changes only when the outcome is recorded.
+    `read` + `written` + `fresh` = the prompt's total. The cache changes only when the outcome is recorded.
     - `writes`: (lifetime in seconds, tokens).
-    - `hit`: the deepest cached position; `read` may still be 0 where short reads do not count.
-    - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: those whose lifetime
-      starts anew.
+    - `hit`: the deepest cached position; `read` may still be 0 if the provider does not report such short reads.
+    - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: keys of the entries whose
+      lifetime starts anew.
     - `deepest`: the deepest position of an entry that it puts into the cache (None: no entry at a position).
     - `life`: the lifetime of the longest cached prefix from now on (None: nothing is cached, or it never expires).
     """
@@ -111,9 +111,9 @@ class CacheOutcome(NamedTuple):
 def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
     """Split a request's writes by lifetime in seconds, the longest first.
 
-    `read` are the tokens that it read. `new` are the markers after the hit in prompt order, each with the tokens of its
-    prefix. Everything up to the last marker of the longest lifetime is written for that lifetime, from there to the
-    last one of the next for that, ...
+    `read` are the tokens that the request read. `new` are the markers after the hit in prompt order, each with the
+    tokens of its prefix. Everything up to the last marker of the longest lifetime is written for that lifetime; from
+    there to the last marker of the next shorter lifetime, for that one; and so on.
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()

@@ -11,7 +11,7 @@ from ctxtui.cache.prefix_key import PrefixEnd
 class Use(NamedTuple):
     """One request.
 
-    - `parent`: the earlier request that it continues (-1: none), in its first `number` positions.
+    - `parent`: the earlier request (-1: none) with which it shares its first `number` positions.
     - `at`: when it was sent; `ready`: from when its prefixes are readable (Unix seconds).
     """
 
@@ -24,7 +24,7 @@ class Use(NamedTuple):
 class PrefixHistory:
     """Prefixes by key, each with its owner.
 
-    An owner is (request, number of positions): the last request that added the prefix as a new one.
+    An owner is (request, number of positions): the last request that added the prefix as a new one, and its length.
     """
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:

@@ -32,7 +32,8 @@ _NOTED: Final = frozenset({"tool", "document"})
 class ContentFacts(NamedTuple):
     """Content that changes the keys of system and messages: documents with citations, web tools."""
 
-    # The first image changes nothing: facts §2 says that it loses the cached messages; of 27 recorded ones one did.
+    # The first image is not among them: facts §2 says that it invalidates the cached messages, but of 27 recorded
+    # first images only one did.
 
     citations: bool = False
     web: bytes = b""
@@ -93,7 +94,7 @@ def gather_facts(line: Iterable[Node]) -> ContentFacts:
 def is_from_person(node: Node) -> bool:
     """Whether `node` is content from a person: not a result, and not marked as the client's.
 
-    Also next to a tool result, where it opens no turn: thinking before it is stripped all the same.
+    This includes text next to a tool result, which opens no turn: the thinking before it is stripped all the same.
     """
     place = node.place
     by_person = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
@@ -118,12 +119,12 @@ def _add_node(facts: ContentFacts, node: Node) -> ContentFacts:
 
 
 UNREAD: Final = frozenset({"id", "status", "content"})
-"""Members of a header that do not reach the prompt (assumed); `content` only says how it was spelled."""
+"""Members of a header that do not reach the prompt (assumed); ``content`` only names the content's form."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = (STRING, LIST, OBJECT)
-"""Values of a header's members that only say how their blocks were spelled."""
+"""Values of a header's members that only name the form of the content: a string, a list or an object."""
 _NAMES: Final = ("role", "name", "tool_call_id")
-"""Members of a header that may have such a value of their own."""
+"""Members of a header for which such a value is content: a role may be named ``list``."""
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
 """A hash to copy for the keys of blocks at a place, its section, and its role."""
@@ -139,9 +140,7 @@ _NOWHERE: Final = _place_hash("", "")
 
 
 class PrefixEnd(Struct, eq=False):
-    """A position in a prompt where a prefix may end.
-
-    It is after the block of tree node `node`.
+    """A position in a prompt where a prefix may end: after the block of tree node `node`.
     - `key`: names the prefix (16 bytes).
     - `before`: the previous position (None at the very start).
     - `number`: 0 at the very start.
@@ -175,7 +174,7 @@ class PrefixEnd(Struct, eq=False):
 
 
 class PrefixKeys:
-    """Positions along one tree under one salt.
+    """Positions along one tree under one salt (what keys depend on besides the blocks).
 
     With `strips`, thinking before the last block from a person is not in the prompt.
     """
@@ -306,7 +305,7 @@ def header_key(value: canonical.Json) -> bytes:
 
 
 class PrefixChains:
-    """Chains of one tree, by salt: requests with the same salt share the work."""
+    """The `PrefixKeys` of one tree, by salt: requests with the same salt share the work."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -315,7 +314,7 @@ class PrefixChains:
         self._latest: tuple[PrefixSalt, ContentFacts, bool, PrefixKeys] | None = None
 
     def chain(self, salt: PrefixSalt, head: int, strips: bool = False) -> PrefixKeys:
-        """Chain of a request with salt `salt` whose context is `head`; `strips` as for `PrefixKeys`."""
+        """Keys for a request with salt `salt` and context `head`; `strips` as for `PrefixKeys`."""
         facts = self._facts.facts(head) if salt.dialect == ANTHROPIC else NOTHING
         latest = self._latest
         if latest is not None and latest[0] is salt and latest[1] is facts and latest[2] is strips:
@@ -341,7 +340,8 @@ class RequestEnds(NamedTuple):
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
         """Positions by node id of the request whose blocks are `line`.
 
-        They may be from different paths of the tree. A block without a position of its own has the nearest before it.
+        The nodes may be from different paths of the tree. A block that is not in the prompt has the nearest position
+        before it.
         """
         salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0

@@ -17,8 +17,9 @@ KEY_BYTES: Final = 16
 class PrefixSalt(NamedTuple):
     """The inputs of a request's prefix keys besides its blocks.
 
-    `tools` starts the chain of keys; the others are mixed in where their section begins (16 bytes each). Two requests
-    with equal blocks share a cached prefix up to the first section whose entry here differs.
+    A prefix key is a hash over all blocks of the prefix. It starts from `tools`; `system` and `messages` are mixed in
+    where their section begins (16 bytes each). Two requests with equal blocks share a cached prefix up to the first
+    section whose entry here differs.
     """
 
     dialect: str
@@ -43,7 +44,7 @@ def prefix_salt(
 ) -> PrefixSalt:
     """Build the salt of a request in `dialect` with the top-level members `params`.
 
-    - `scope`: what the provider separates caches by (workspace or organisation).
+    - `scope`: the workspace or organisation, whose caches the provider keeps apart from others.
     - ``betas`` in `params`: the active beta set.
 
     A parameter without a rule changes nothing; a default value, null or an empty list is the same as none.

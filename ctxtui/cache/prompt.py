@@ -10,14 +10,14 @@ from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.cache.rules import CacheRules
 
 Tokens = Callable[[int], int]
-"""Tokens of the context that ends at a node; a reported one may have fewer than a shorter one that is counted."""
+"""Tokens of the context that ends at a node. They need not rise along a path: some are reported, others counted."""
 
 
 class CacheMarker(NamedTuple):
     """A cache marker at a position; its entry lives for `life` seconds after each use.
 
-    `ends` is where the marker goes in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
-    the message before the last.
+    `ends` tells its place in the client's later requests: 0 at the same block, 1 at the end of the request, 2 at the
+    end of the message before the last.
     """
 
     position: PrefixEnd
@@ -30,7 +30,7 @@ class CachedPrompt(NamedTuple):
 
     - `last`: its last position; `total`: its whole input in tokens.
     - `markers`: in prompt order.
-    - `tokens`: counts its prefixes.
+    - `tokens`: counts its prefixes, by the node at which they end.
     - `explicit` (OpenAI): only marked positions are cached.
     - `answer`: the position at the end of the answer, if already known: some engines keep it.
     """

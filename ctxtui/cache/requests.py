@@ -1,4 +1,4 @@
-"""Request bodies as prompts, for a simulated provider that receives them."""
+"""Converts request bodies to prompts for the cache simulator (for the offline provider)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data file of caching rules for models at providers, each with source and date."""
+"""Reads the data file of caching rules and merges those that apply to a model at a provider."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class RuleTable:
     def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
 
-        `provider` "" is the model's maker; `client` "" an unknown version: rules from a version on do not apply.
+        `provider` "" is the model's maker. `client` is the version of the client that sends the requests; if it is ""
+        (unknown), rules that apply from a version on do not apply.
         """
         key = (card.id, provider, client)
         rules = self._by_model.get(key)

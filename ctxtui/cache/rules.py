@@ -15,8 +15,8 @@ SECTIONS: Final = ("tools", "system", "messages")
 class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt, at `path` (dots between keys).
 
-    A change of its value (`default` if it is left out) invalidates the cache from the section `since` on. It matters
-    only to `engine` ("": to all).
+    A change of its value (`default` if it is left out) invalidates the cache from the section `since` on, in the
+    simulator's `engine` ("": in all).
     """
 
     path: str
@@ -29,12 +29,12 @@ class Mechanism(Struct, frozen=True, kw_only=True):
     """Behaviour of a kind of cache, apart from its figures. Test these flags instead of an engine's name.
 
     - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names.
-    - `keeps_every_prefix`: every request is kept until it is unused for `CacheRules.retention` seconds.
+    - `keeps_every_prefix`: every prefix of a request is kept until it is unused for `CacheRules.retention` seconds.
     - `holds_one`: the server holds the last prompt and reports no reads: a call reads the common prefix.
     - `keeps_answers`: answers can leave entries of their own, whatever `CacheRules.answers` says.
     - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
-    - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
-    - `dialect`: assumed for a request whose provider is unknown ("": Chat).
+    - `minimum_by_model`: the shortest cached prefix is a figure of the model, if the model's card has one.
+    - `dialect`: the dialect assumed for a request whose provider is unknown ("": Chat).
     """
 
     writes_at_markers: bool = False
@@ -62,11 +62,11 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     - `settles`: writes sometimes become readable only some calls later.
     - `strips`: thinking of earlier turns is removed before the prompt is cached.
     - `marked`: number of last messages that the client marks at their ends, if its markers are not recorded.
-    - `asks_aside`: the client sends an unrecorded request after each turn, unless its calls show otherwise.
-    - `keeps_resumed`: its requests begin as before when it is started anew, unless its calls show otherwise.
+    - `asks_aside`: the client sends an unrecorded request after each turn, unless the session's calls show otherwise.
+    - `keeps_resumed`: if the client is restarted, its requests begin as before, unless the calls show otherwise.
     - `reports_writes`: a report without a write says that nothing was written.
     - `read`, `writes` (by the lifetime's name): prices as multiples of fresh input.
-    - `parameters`: by dialect, those that reach the prompt.
+    - `parameters`: by dialect, the parameters that reach the prompt.
     - `sources`: the source of each figure, by field name.
     """
 

@@ -1,6 +1,6 @@
 """Cache simulator: predicts what each timed request reads and writes.
 
-Each kind of cache has an engine.
+An *engine* simulates one kind of cache, such as Anthropic's, in which clients mark what to cache.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Simulator:
         return self._engine(prompt).predict(prompt, at, why=why)
 
     def record(self, outcome: CacheOutcome, began: float | None = None) -> None:
-        """Record an outcome whose answer `began` then (Unix seconds; None: with the request).
+        """Record an outcome; its answer `began` at that time (Unix seconds; None: with the request).
 
         A request that was refused or never answered must not be recorded.
         """

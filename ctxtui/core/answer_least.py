@@ -1,6 +1,6 @@
 """Lower bound of the tokens of an answer that broke off.
 
-Its recording has only the usage at its start.
+Its recording has only the usage that was reported at the answer's start.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ TOOL: Final = "tool"
 """Kind of a block with a tool's definition."""
 
 MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
-"""Keys that carry a cache breakpoint; it is no content of a block or a result's item (facts §2, §4)."""
+"""Keys of a cache breakpoint in a block or in an item of a tool result; it is no content (facts §2, §4)."""
 
 
 class Block(Struct, frozen=True, gc=False):
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
     - `section`: ``tools``, ``system`` or ``messages``.
     - `role`: the message's role ("" outside messages).
-    - `mark`: its nature by the transcript: ``summary`` (a compaction's text), ``memory``, ``file`` (of a project),
+    - `mark`: what the transcript says it is: ``summary`` (a compaction's text), ``memory``, ``file`` (of a project),
       ``meta`` (added by the client, not by a person) or "".
     """
 
@@ -70,6 +70,8 @@ def message_place(role: str, mark: str = "") -> Place:
 
 
 class Item(NamedTuple):
+    """A block at its place in a request."""
+
     block: Block
     place: Place
 

@@ -1,4 +1,4 @@
-"""Reads any dialect's block into one neutral form, `BlockContent`."""
+"""Reads a block of any dialect (an API's JSON) into one neutral form, `BlockContent`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxtui.core.json_values import as_list
 
 _BLANK: Final = re.compile(r"\s")
 _MIN_READABLE_BYTES: Final = 1 << 18
-"""Bytes of a reasoning block from which on it is taken to hold readable text, without being decoded."""
+"""Size from which on a reasoning block is assumed to hold readable text and is not decoded."""
 
 
 class Media(Struct, frozen=True):
@@ -31,8 +31,9 @@ class BlockContent(Struct, frozen=True, kw_only=True):
     """Content of a block, independent of the dialect.
 
     - `text`: what the model reads as text.
-    - `name`: the tool's name; `call_id`: the id that a call or result names; Google's result without one: the tool.
-    - `arguments`: the JSON text of a call's input: as the provider spelled it if that is a text, else minified.
+    - `name`: the tool's name; in a message's header, the role.
+    - `call_id`: the id that pairs a call with its result; of a Google result without an id, the tool's name.
+    - `arguments`: the JSON text of a call's input: verbatim if the provider sends it as a string, else minified.
     - `hidden`: number of characters of text that the recording withholds (a thinking signature, encrypted reasoning).
     - `media`: the images and files in it.
     - `is_error`: a result says that the call failed.
@@ -81,7 +82,7 @@ def is_sealed(block: Block) -> bool:
 def read_value(kind: str, value: Json) -> BlockContent:
     """Like `read`, for a block's JSON `value` of `kind`."""
     if isinstance(value, str):
-        # Ollama's pictures are bare base64.
+        # Ollama's images are bare base64.
         return BlockContent(media=(Media("", value),)) if kind == "image" else BlockContent(text=value)
     if not isinstance(value, dict):
         return BlockContent(text=canonical.dump_text(value))

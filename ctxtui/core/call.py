@@ -102,7 +102,7 @@ UNATTENDED: Final = "unattended"
 ASKED_AT: Final = "asked_at"
 """Key in `Call.extra`: time of the user's message (Unix seconds), if the call's time is that of a copy."""
 FRONT_RECORDED: Final = "front_recorded"
-"""Key in `Call.extra` of a transcript's call, True if its system prompt and tools are recorded."""
+"""Key in `Call.extra` of a transcript's call, True if its system prompt and tools, which most lack, are recorded."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -118,10 +118,10 @@ class Skeleton(Struct, frozen=True):
 class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
-    - `raw_head`: node of the agent's own context; `sent_head`: of the one that was sent (the same without edits);
-      `response_head`: of the context just after the answer.
+    - `raw_head`: last node of the agent's context, before edits; `sent_head`: of the context that was sent (the same
+      without edits); `response_head`: of the context just after the answer.
     - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
-    - `stop_reason`: in the provider's words, or `COUNTED`; `error`: the message of a failed call.
+    - `stop_reason`: as the provider spells it, or `COUNTED`; `error`: the message of a failed call.
     - `skeleton`: of its body; None if that is not recorded.
     - `line`: the 1-based line of the source on which the call begins (0: unknown); `bytes_`: its byte range there.
     """
@@ -164,7 +164,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_copy(self) -> bool:
-        """Whether it was copied from another session, in which it counts."""
+        """Whether it was copied from another session, whose cost it is part of."""
         return COPIED_BY in self.extra
 
     @property
@@ -240,8 +240,8 @@ def paid_id(call: Call) -> str:
 def answer_start(tree: Tree, call: Call) -> int:
     """The node after which the answer of `call` begins.
 
-    It is the end of the sent context or of the agent's own. If the answer continues neither, or there is no answer, the
-    result is `Call.response_head`.
+    It is the end of the sent context or of the agent's context before edits. If the answer continues neither, or there
+    is no answer, the result is `Call.response_head`.
     """
     answer = call.response_head
     # The sent context may be a prefix of the agent's own: the longer one counts, and a parent has the smaller id. A

@@ -1,4 +1,4 @@
-"""Categories of blocks in the composition. Their order is that of the composition."""
+"""Categories of blocks (system, tools, user ...), in the order of a composition."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class Target(Struct, frozen=True):
     """The block that an edit is about.
 
     It is named by its digest and its number among equal blocks of the raw path (0-based), never by its position, so
-    that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id
-    ("": none). It finds the block again if the client rewrote the rest of it.
+    that the edit survives a client that resends everything. `id` ("": none) is ``call ID`` for a tool call or ``answer
+    ID`` for its result. It finds the block again if the client rewrote the rest of it.
     """
 
     digest: str
@@ -94,8 +94,8 @@ def make(
 ) -> Edit:
     """Make an edit.
 
-    `params` are its payload, `at` is in Unix seconds, edits with one `batch` were made by one action. Without `id` it
-    is named after its effect and author, so that a rule which proposes the same again names it the same. Raises
+    `params` are its payload, `at` is in Unix seconds, edits with one `batch` were made by one action. Without `id`, the
+    id is a digest of its effect and author: a rule that proposes an edit again gives it the same id. Raises
     `ValueError` for an unknown kind.
     """
     if kind not in KINDS:

@@ -35,9 +35,9 @@ def dumps(log: Iterable[Edit]) -> bytes:
 def loads(data: bytes, place: str = "") -> list[Edit]:
     """Decode the entries in `data`.
 
-    A JSON list or entry, an object with a list ``edits``, or JSON Lines. Only ``kind`` is required, and ``targets`` of
-    entries that are edits. A target is an object or its digest as a string, ``digest#1`` for the second occurrence.
-    Raises `Malformed` with the entry's place.
+    `data` is a JSON list, one entry, an object with a list ``edits``, or JSON Lines. An entry needs only its ``kind``,
+    and ``targets`` if it is an edit. A target is an object or its digest as a string, ``digest#1`` for the second
+    occurrence. Raises `Malformed`, whose place begins with `place` (the file).
     """
     values = _list_entries(data, place)
     return [from_json(value, f"{place}$[{n}]") for n, value in enumerate(values)]

@@ -1,8 +1,9 @@
-"""The log of an overlay; its entries tell what is staged, applied, undone and redone.
+"""The log of a thread's edits (its overlay): entries tell what is staged, applied, undone.
 
+- An entry is active unless an active entry reverts it.
 - An edit is staged from its entry on.
 - It is applied while an active ``apply`` entry names it.
-- It is gone while an active ``revert`` names it.
+- It has no effect while an active ``revert`` names it.
 - A staged edit may wait: the last ``wait`` entry that names it says until when.
 - Undo and redo are reverts marked as such.
 """
@@ -28,6 +29,8 @@ MISS: Final = "miss"
 
 
 class EditsInForce(NamedTuple):
+    """The edits that are not reverted: those used in requests, and those only prepared."""
+
     applied: tuple[Edit, ...]
     staged: tuple[Edit, ...]
 
@@ -107,8 +110,8 @@ def unapplied_ids(log: Iterable[Edit]) -> set[str]:
 def record_export(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
     """Make the entry that records an export of the context to `place`.
 
-    That is a file or another destination. `command` resumes it ("": none), if typed in `folder` ("": any). `without`:
-    what was left out.
+    `place` is a file or another destination. `command` resumes the export ("": none), if typed in `folder` ("": any).
+    `without`: what the export lacks.
     """
     params = payload(
         {"command": command, "place": place, "without": list(without), **({"folder": folder} if folder else {})}

@@ -44,13 +44,13 @@ class NotFound(CtxtuiError):
 
 
 class Several(CtxtuiError):
-    """A name fits several sessions, blocks or requests."""
+    """A name that should fit one session, block or request fits several."""
 
 
 class InUse(CtxtuiError):
     """Process `pid` hosts the stored session `session`, or runs the relay.
 
-    `since` is a Unix time. Until it ends, the session is neither hosted twice, deleted nor rewritten.
+    It does so `since` a Unix time. Until it ends, no other process may host, delete or rewrite the session.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ProviderError(CtxtuiError):
 
     - `status`: the HTTP status (0: no answer at all).
     - `retry`: trying again may help.
-    - `after`: the seconds that it asked to wait (None: not given).
+    - `after`: the seconds that the provider asked to wait (None: not given).
     """
 
     def __init__(

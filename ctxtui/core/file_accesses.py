@@ -103,9 +103,9 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
 
 
 def shell_command(call: BlockContent) -> str:
-    """The first argument of a call that is named like a shell command.
+    """The shell command of a call: its first argument named ``command``, ``cmd`` or ``script``.
 
-    "" if none is, and for tools that read or change one file: their `command` is one of their own.
+    "" without one, and for tools that read or change one file, whose ``command`` is an action of the tool.
     """
     arguments = arguments_value(call) if call.arguments else {}
     if not isinstance(arguments, Mapping) or _file_tool(call, arguments)[1]:

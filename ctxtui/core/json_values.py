@@ -45,7 +45,7 @@ _MAX_NUMBER: Final = 1e12
 def as_number(value: Json) -> float | None:
     """Return a number, such as USD or seconds.
 
-    None for anything else, and beyond 1e12: sums stay finite.
+    None for anything else, and for numbers beyond 1e12, so that sums stay finite.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None

@@ -1,4 +1,4 @@
-"""A session as a fold over events."""
+"""A session as a fold over events, which readers of recordings and the live host produce."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DESCRIBED: Final = Described.__struct_fields__
 
 
 class ThreadSeen(Struct, frozen=True):
-    """A line of context; `parent` is the thread that spawned it ("": none, or unknown)."""
+    """A thread (the main agent or a subagent); `parent` spawned it ("": none, or unknown)."""
 
     id: str
     label: str = ""
@@ -66,7 +66,7 @@ class Skipped(Struct, frozen=True):
 
 
 COMPACTING: Final = "compacting"
-"""Kind of `Happened`: a client requests a summary of its history through ctxtui."""
+"""Kind of `Happened`: a client's request through ctxtui has its history summarized."""
 
 
 class Happened(Struct, frozen=True):
@@ -111,7 +111,7 @@ def threads_of(events: Iterable[Event]) -> set[str]:
 
 
 class Thread(Struct, frozen=True):
-    """One line of context inside a session. `tip` is the node where its record ends."""
+    """The main agent or a subagent of a session. `tip` is the node where its record ends."""
 
     id: str
     label: str = ""

@@ -1,4 +1,4 @@
-"""Text of tool calls and results across clients."""
+"""Short texts for tool calls and results of any client: the main argument, the bare output."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def short_path(path: str, cwd: str) -> str:
 def main_argument(content: BlockContent, cwd: str = "") -> str:
     """The most informative argument of a call, or the files of a patch.
 
-    All as JSON if none is known. Paths below `cwd` are relative to it.
+    All arguments as JSON if no name is known. Paths below `cwd` are relative to it.
     """
     arguments = arguments_value(content) if content.arguments else {}
     if isinstance(arguments, str):

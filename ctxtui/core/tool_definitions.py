@@ -12,7 +12,7 @@ from ctxtui.core.block_content import read_value
 from ctxtui.core.canonical import Json
 
 PREFIXING_CLIENTS: Final = frozenset({"claude code", "codex"})
-"""Clients that put the server in a tool's name; a tool without a server in its name is the client's own."""
+"""Clients that put the MCP server in a tool's name; a tool without a server in its name is the client's own."""
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 """The name in a call's canonical JSON; faster than parsing it."""
@@ -131,7 +131,7 @@ def read_referenced_tools(block: Block) -> list[str]:
 def is_mcp(block: Block, server: str) -> bool:
     """Whether a definition or call shows that `server` is an MCP server.
 
-    Some clients group their own tools, too.
+    A server's name alone is no proof: some clients also group their own tools under one.
     """
     return canonical.dumps(f"mcp__{server}")[:-1] in block.body or _MCP.search(block.body) is not None
 

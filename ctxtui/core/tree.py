@@ -20,6 +20,7 @@ class Node(Struct, frozen=True, gc=False):
     """One more block after the context `parent`.
 
     - `id`: its index in the tree (a parent's is always smaller).
+    - `place`: the block's section and role in the request.
     - `category`: an index into `category.CATEGORIES`.
     - `depth`: number of blocks up to and including it.
     - `message`: number of messages so far; `turn`: number of user turns so far (0 before the first).

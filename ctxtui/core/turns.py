@@ -14,10 +14,11 @@ _THINKING: Final = INDEX["thinking"]
 
 
 class Turns:
-    """The turns of one thread, numbered from 1 in the order in which its calls bring them.
+    """The turns of one thread, numbered from 1 in the order of their first calls.
 
-    Unlike in `Node.turn`, a turn keeps its number as long as its first block is in the next context, also after a
-    compaction. An edited context has the turns of the agent's own. `count` is the number of turns so far.
+    A turn begins with user input. Unlike in `Node.turn`, it keeps its number as long as its first block is in the next
+    context, also after a compaction. Edits begin and end no turn: an edited context has the turns of the context before
+    edits. `count` is the number of turns so far.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -35,6 +36,7 @@ class Turns:
         del self._calls[calls:]
 
     def extend(self, calls: Sequence[Call]) -> None:
+        """Number the turns of `calls`, all calls of the thread; those numbered before are skipped."""
         for call in calls[len(self._calls) :]:
             start = self._number_context(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:
@@ -47,6 +49,7 @@ class Turns:
 
     @property
     def count_with_calls(self) -> int:
+        """Number of turns that are the current turn of at least one call."""
         return len(set(self._calls) - {0})
 
     def number_of(self, node: int) -> int:
@@ -148,7 +151,7 @@ def turns_of(tree: Tree, calls: Sequence[Call]) -> Turns:
 def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:
     """Whether the provider reads the block of `node` as part of the context `head`.
 
-    With `strips_thinking`, it drops thinking of earlier turns (facts §2).
+    With `strips_thinking`, the provider drops the thinking of earlier turns (facts §2).
     """
     here = tree[node]
     return not (strips_thinking and here.category == _THINKING and here.turn < tree[head].turn)

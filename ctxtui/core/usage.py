@@ -76,9 +76,9 @@ def subtract(total: Usage, part: Usage) -> Usage:
 
 
 class QuotaReport(NamedTuple):
-    """One report on one quota window.
+    """A report on a quota window: the used share of a subscription's limit over some hours.
 
-    - `limit`: names the owner (``codex``, ``claude`` ...).
+    - `limit`: names whose limit it is (``codex``, ``claude`` ...).
     - `minutes`: the length of the window.
     - `used`: the used share (0 to 1, above if exceeded).
     - `resets`, `at` (time of the report): Unix seconds (0: unknown).
@@ -101,7 +101,7 @@ class QuotaReport(NamedTuple):
     def begins(self) -> int:
         """Start of the window in Unix seconds.
 
-        If the reset is unknown, its length before the report.
+        If the reset is unknown, the report's time minus the window's length.
         """
         return (self.resets or self.at) - 60 * self.minutes
 

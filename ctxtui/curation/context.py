@@ -15,6 +15,7 @@ from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
@@ -41,10 +42,7 @@ _ALONE: Final = frozenset(
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message.
-
-    Or of one item outside messages (Responses).
-    """
+    """Positions of one message, `start` to `stop` (exclusive), or of one item of Responses."""
 
     start: int
     stop: int
@@ -243,9 +241,8 @@ class Context:
         target = self._targets.get(position)
         if target is None:
             block = self.items[position].block
-            side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
-            id_ = f"{side} {self._pair_id(block)}" if side else ""
-            target = self._targets[position] = Target(block.digest, self._occurrence[position], id_)
+            name = f"{CALL} {self._pair_id(block)}" if is_call(block.kind) else self._answer_name(position)
+            target = self._targets[position] = Target(block.digest, self._occurrence[position], name)
         return target
 
     def is_duplicate(self, position: int) -> bool:
@@ -299,6 +296,16 @@ class Context:
         content = self.derived.readings.get(block.digest) or read(block)
         return content.call_id or (content.name if block.kind == "function_call" else "")
 
+    def _answer_name(self, position: int) -> str:
+        """The `Target.id` of a result, in Chat of each block of its message; "" for other blocks."""
+        block, message = self.items[position].block, self.message_at(position)
+        if is_result(block.kind):
+            return f"{ANSWER} {self._pair_id(block)}"
+        if block.kind == HEADER or message is None or message.role != "tool":
+            return ""
+        id_ = as_dict(self.items[message.start].block.value()).get("tool_call_id")
+        return f"{ANSWER} {id_}" if id_ else ""
+
     def _extend(self, path: Iterable[int]) -> None:
         for node in path:
             node_here = self.tree[node]
@@ -330,10 +337,14 @@ class Context:
         if is_call(kind):
             self._add_call(position, self._pair_id(item.block))
         elif is_result(kind):
-            self._add_answer(position, self._pair_id(item.block), by_name=kind == "function_response")
+            id_ = self._pair_id(item.block)
+            self._add_answer(position, id_, by_name=kind == "function_response")
+            self._ids.setdefault(f"{ANSWER} {id_}", []).append(position)
         elif kind == HEADER and item.place.role in ("tool", "function"):
             head = item.block.value()
             self._add_answer(position, str(head.get("tool_call_id") or head.get("name") or ""))
+        elif item.place.role == "tool" and (name := self._answer_name(position)):
+            self._ids.setdefault(name, []).append(position)
 
     def _add_to_message(self, position: int, kind: str, item: Item) -> None:
         starts_message = kind == HEADER or (self.dialect == RESPONSES and kind not in MESSAGE_PARTS)
@@ -357,7 +368,6 @@ class Context:
             calls = (position for positions in self._open.values() for position in positions)
             call = next((p for p in calls if self.reading(p).name == id_), None)
             id_ = id_ if call is None else self._pair_id(self.items[call].block)
-        self._ids.setdefault(f"{ANSWER} {id_}", []).append(at)
         open_calls = self._open.pop(id_, [])
         if not open_calls:
             return

@@ -29,7 +29,7 @@ _MODULES: Final = {
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used.
 
-    This way the validators need no web server.
+    This way an import of the validators does not import the web server.
     """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,8 +21,8 @@ class PlainText(Struct, frozen=True):
 class AnsweredCall(Struct, frozen=True):
     """A call of the client's tool `name`.
 
-    `arguments` is the JSON value of its input, or text for a tool that takes free text. `namespace` is the tool's
-    (Responses API; "" for none).
+    `arguments` is the JSON value of its input, or text for a tool that takes free text. `namespace` is the group of
+    tools that it belongs to (Responses API; "" for none).
     """
 
     name: str
@@ -67,7 +67,7 @@ def limit_answer(
 ) -> ModelAnswer:
     """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens`.
 
-    A call that does not fit is left out. `count` gives a text's tokens.
+    A call that does not fit is left out. `count` returns the tokens of a text.
     """
     return _cut_at_tokens(_cut_at_stops(answer, stops), max_tokens, count)
 

@@ -25,11 +25,11 @@ _OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
     "memory": {"command": {"enum": ["create"]}, "path": {"type": "string"}, "file_text": {"type": "string"}},
     "text_editor": {"command": {"enum": ["view"]}, "path": {"type": "string"}},
 }
-"""Input schemas of the provider's own client tools, as far as needed."""
+"""Input schemas of tools that Anthropic defines and a client runs: the members that the offline model uses."""
 
 
 _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
-"""The script that `ToolOffer.call` writes for a tool called in JavaScript."""
+"""A script that `ToolOffer.call` wrote for a tool that is called in JavaScript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class ToolOffer(Definition):
 
     - `namespace`: "" for none.
     - `free`: it takes free text instead of an object.
-    - `code`: the tool that runs a JavaScript call of this one; "": it is called directly.
-    - `image`: it returns a picture.
+    - `code`: the tool that runs a script in which this tool is called; "": it is called directly.
+    - `image`: it returns an image.
     - `named_only`: it is called only if the task names it.
     """
 
@@ -181,7 +181,7 @@ _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
 
 
 class ToolOutcome(Struct, frozen=True):
-    """A result; `arguments` is the text of its call's."""
+    """A tool's result, with the tool's name and the text of the call's arguments."""
 
     name: str
     arguments: str
@@ -193,7 +193,7 @@ class Task(Struct, frozen=True):
     """The conversation as the offline model needs it.
 
     - `task`: the last user message.
-    - `outcomes`: the results since then; `call_count`: the number of calls since then.
+    - `outcomes`: the tool results after it; `call_count`: the number of calls after it.
     - `earlier_texts`: texts and results before the task, as (source, text).
     """
 

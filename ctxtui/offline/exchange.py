@@ -82,7 +82,7 @@ class StoredResponse(Struct):
 class CachedContent(Struct):
     """Contents that Google's API keeps for `model` until `expires` (Unix seconds).
 
-    `contents` are members of a request (``contents``, ``tools`` ...), in camel case; `tokens` is their size.
+    `contents` are members of a request (``contents``, ``tools`` ...), in camel case; `tokens` is the size of these.
     """
 
     name: str
@@ -114,7 +114,8 @@ def _format_time(time: float) -> str:
 class ApiRequest(Struct, frozen=True):
     """A request: its body as bytes and as JSON, and its headers by lower-case name.
 
-    `socket_responses`: by id, those that it may continue on its WebSocket; its own is added. None: it came by HTTP.
+    `socket_responses`: by id, the responses on its WebSocket, which it may continue and to which its own is added.
+    None: the request came by HTTP.
     """
 
     raw: bytes
@@ -141,7 +142,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     """The reply to an accepted request: an answer, a count or a resource.
 
     - `events`: the answer as a stream of `media_type`, sent instead of `body`; None: no stream.
-    - `begin`: called just before the answer is sent; cache writes can be read from then on.
+    - `begin`: called just before the answer is sent; from then on, other requests can read what it wrote to the cache.
+    - `failure_event`: what a stream ends with if it breaks in the middle, for simulated faults.
     """
 
     status: int = 200
@@ -175,7 +177,7 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
 _MAX_PIECES: Final = 100
-"""Of one text in a stream: in recordings of Anthropic, a delta of a long answer has some 90 characters."""
+"""Maximum pieces of one text in a stream: in recordings of Anthropic, a delta of a long answer has 90 characters."""
 
 
 def split_text(text: str) -> list[str]:

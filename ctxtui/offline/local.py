@@ -44,8 +44,8 @@ _TRUNCATING: Final = (OLLAMA, LM_STUDIO)
 class LocalModel(Struct, frozen=True):
     """A model of a local server.
 
-    `window` is the window that it runs with, `maximum` its largest possible one, in tokens. Of one that is not
-    `loaded`, LM Studio names no window, and Ollama does not list it as running.
+    `window` is the window that it runs with, `maximum` its largest possible one, in tokens. If it is not `loaded`, LM
+    Studio names no window for it, and Ollama does not list it as running.
     """
 
     name: str = "offline"
@@ -55,6 +55,8 @@ class LocalModel(Struct, frozen=True):
 
 
 class LocalServer(Struct, frozen=True):
+    """The server to simulate: its `kind`, one of `KINDS`, and its models."""
+
     kind: str
     models: tuple[LocalModel, ...] = (LocalModel(),)
 
@@ -62,7 +64,7 @@ class LocalServer(Struct, frozen=True):
     def truncates(self) -> bool:
         """Whether it silently drops the oldest messages of a prompt that is too long.
 
-        The others refuse it, and so does Ollama's own API if ``truncate`` is false.
+        Other servers refuse such a prompt, and so does Ollama's own API if ``truncate`` is false.
         """
         return self.kind in _TRUNCATING
 
@@ -116,9 +118,9 @@ def format_error(local: LocalServer, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a chat template of our own.
+    """Render `body` with ctxtui's own chat template; the templates of real models differ.
 
-    The prompt has the tools, every message between marks, and the answer's mark.
+    The prompt has the tools, every message after a mark with its role, and the mark of the answer.
     """
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if as_list(body.get("tools")) else ""
     messages = "".join(
@@ -161,7 +163,7 @@ def _without_oldest(request: ApiRequest, first: int) -> bytes:
 
 
 Listing = Callable[[LocalServer, dict[str, Json]], Json]
-"""A server's information on itself, or on the text in a body; None for an unknown model."""
+"""Makes what a server reports of itself, or of the text in a request's body; None for an unknown model."""
 
 _MODEL_TIME: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
@@ -280,7 +282,7 @@ async def _answer_listing(local: LocalServer, listing: Listing, request: web.Req
 
 def serve_completions(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     model = find_model(local, request)
-    # The model that answers, where the request names an unknown one.
+    # If the request names an unknown model, the first model answers.
     request = replace(request, body={**request.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
@@ -338,7 +340,7 @@ def _with_own_usage(local: LocalServer, completion: dict[str, Json]) -> dict[str
 _NDJSON: Final = "application/x-ndjson"
 OLLAMA_COUNTS: Final = ("prompt_eval_count", "eval_count")
 _PHASE_NANOSECONDS: Final = 1_000_000
-"""Invented: a millisecond."""
+"""Invented duration of each phase of an answer: a millisecond."""
 
 
 def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:

@@ -1,6 +1,7 @@
-"""Rules that answer in place of a model.
+"""Rules that answer in place of a model, with the tool calls that the user's text asks for.
 
-An *intent* is one thing that the user's text asks for, such as reading a file.
+An *intent* is one thing that the text asks for, such as reading a file. Once its calls are answered, an answer quotes
+the lines of their results that are closest to the text.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ SKILLS: Final = "read, find, list, run, remember, write, `call TOOL name=value`,
 class AnswerOptions(Struct, frozen=True):
     """Requirements of the request on its answer.
 
-    - `forced_tool`: the tool that must be called; "*": any tool; "": none.
+    - `forced_tool`: the tool that must be called; "*": some tool must be called; "": no call is required.
     - `may_call`: tools may be called at all; `parallel`: several at once.
     - `thinks`: the answer begins with thinking.
     - `schema`: the JSON schema of the text; None: any text.
-    - `model`: the requested one; "": the offline model.
+    - `model`: the requested model; "": the offline model.
     """
 
     forced_tool: str = ""
@@ -48,11 +49,11 @@ class AnswerOptions(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One thing to do.
 
-    - `verb`: read, find (in texts), files (find by name), list, run, remember, write, call (a tool), say; `word` is
-      the user's.
+    - `verb`: read, find (in texts), files (find by name), list, run, remember, write, call (a tool), say.
+    - `word`: the word that the user wrote for it.
     - `subject`, `place`: what to read, find or write, and in which folder or file; of a call, the tool and its
       arguments as written.
-    - `step`: intents of one step (from 0) can be done at once.
+    - `step`: its number from 0; intents of one step can be done at once.
     - `has_reference`: the subject or the place is a pronoun, for a path of an earlier step.
     """
 
@@ -76,7 +77,7 @@ _VERB_WORDS: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in words.split()}
 _MAX_SENTENCE_CHARS: Final = 1000
-"""A quotation counts as three or more; the rest of a longer sentence is not parsed."""
+"""The rest of a longer sentence is not parsed; each quotation counts as the few characters of its placeholder."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 """Separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
@@ -118,7 +119,7 @@ _INTRODUCTIONS: Final = {
 def parse_intents(text: str) -> list[Intent]:
     """The intents in `text`, in order.
 
-    If there are none, text with a question mark that names files means reading them.
+    If there are none, but `text` has a question mark and names files, the intents are to read these.
     """
     text = strip_quotes(text)
     quotations: list[re.Match[str]] = []
@@ -204,7 +205,7 @@ _TOOLS: Final = {
     ),
     "write": ("write create save", "content text file_text contents body"),
 }
-"""By verb: words in the names of matching tools, the likeliest first; and the main argument."""
+"""By verb: words in the names of matching tools, and names of the argument for the subject; the likeliest first."""
 _TOOL_WORDS: Final = {verb: names.split() for verb, (names, _) in _TOOLS.items()}
 _MAIN_ARGUMENTS: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items()}
 _EXPLANATION_ARGUMENTS: Final = "description explanation reason title summary thought intent".split()
@@ -227,7 +228,7 @@ def find_call(intent: Intent, tools: Sequence[Definition]) -> AnsweredCall | Non
     """The call that fulfils `intent`; None if no tool fits."""
     tool = _best_tool(intent, tools)
     if tool is None or _is_unsuitable(intent, tool) or not _has_main_argument(intent, tool):
-        # A shell does what no specific tool does.
+        # Without a specific tool, a shell command does it.
         in_shell = Intent("run", "run", _shell_command(intent))
         shell = _best_tool(in_shell, tools) if in_shell.subject else None
         if shell is not None and _main_argument("run", shell) in ("command", "cmd"):
@@ -250,7 +251,7 @@ def _shell_command(intent: Intent) -> str:
 def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None:
     """The tool that fits `intent` best; None if none does.
 
-    It fits by its name, its description and the names of its arguments; for a call, by its name alone.
+    Names, descriptions and names of arguments are compared; for an intent to call a tool, the name alone.
     """
     if intent.verb == "call":
         return next((tool for tool in tools if tool.name == intent.subject.strip("`'\"()")), None)
@@ -276,9 +277,10 @@ def _score_tool(intent: Intent, tool: Definition) -> int:
 
 
 def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
-    """Whether the arguments or the pictures of `tool` do not fit `intent`.
+    """Whether the arguments or results of `tool` do not fit `intent`.
 
-    Such a tool has no argument for the subject, requires an unknown one, or returns unrequested pictures.
+    Such a tool has no argument for the subject, requires an unknown argument, or returns images that the intent does
+    not ask for.
     """
     if intent.verb == "call" or _takes_free_text(tool):
         return False
@@ -407,7 +409,7 @@ _MAX_INSTANCE_SIZE: Final = 100_000
 
 
 def make_instance(schema: Json, text: str, root: Json = None) -> Json:
-    """Make a minimal value of `schema`, a part of `root` (None: the whole).
+    """Make a minimal value of `schema`, which is a part of the schema `root` (None: all of it).
 
     Strings are `text` by default. Supports the providers' structured outputs: types, enum, const, default, anyOf,
     oneOf, allOf (of these the first alternative), $ref into `root`, lengths and bounds. Values that are nested too
@@ -468,9 +470,9 @@ def required(schema: Json) -> list[str]:
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema, the first but null.
+    """The first type of a schema that is not null.
 
-    Without one, object if it has properties, else string.
+    A schema without a type is an object if it has properties, else a string.
     """
     kind = schema.get("type")
     if isinstance(kind, list):
@@ -485,8 +487,8 @@ def _clamp_length(value: Json, most: int) -> int:
 def _nearest_number(schema: Mapping[str, Json], *, is_integer: bool) -> Json:
     """The integer nearest to 0 within the bounds of `schema`, or the multiple of ``multipleOf``.
 
-    If there is none, a number between the bounds unless `is_integer`. Bounds beyond a float's integers are ignored, and
-    in an integer's schema a fractional ``multipleOf``.
+    If there is none, it is a number between the bounds, unless `is_integer`. Bounds above 2**53 are ignored, as is a
+    fractional ``multipleOf`` for an integer.
     """
 
     def bound(key: str) -> float | None:
@@ -569,7 +571,8 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
 def _next_calls(task: Task, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done; empty if nothing is to be called.
 
-    After the last step, that is the tool that ends the task. Without parallel calls, it is the first call of the step.
+    After the last step, it is a call of the tool that ends the task. If parallel calls are not allowed, it is only the
+    first call of the step.
     """
     silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
     if not options.may_call or not task.tools or (silent and not options.forced_tool):
@@ -587,7 +590,7 @@ def _next_calls(task: Task, options: AnswerOptions, intents: Sequence[Intent]) -
     step = [call for intent, call in remaining if intent.step == remaining[0][0].step]
     last = _last_tool(task, options, tools) if not step else None
     if last is not None:
-        # The answer if it takes one text, else the simplest value of its schema.
+        # A tool for the answer with one argument gets the answer; others get minimal values, with the task as text.
         is_only_argument = len(_properties(last)) == 1 and _ends_task(last)
         text = (
             _answer_text(task, options, intents) if is_only_argument else shorten(strip_quotes(task.task)) or "offline"
@@ -597,10 +600,10 @@ def _next_calls(task: Task, options: AnswerOptions, intents: Sequence[Intent]) -
 
 
 def _last_tool(task: Task, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
-    """The tool that ends the task; None if no call does.
+    """The tool to call after the last step; None: no call.
 
-    A tool that takes the answer is called once, or again if a call is required. Without such a tool, a required call is
-    that of the least called tool.
+    It is the tool that takes the answer, once, or again if a call is required. Without such a tool, a required call
+    goes to the tool that was called least.
     """
     called = Counter(outcome.name for outcome in task.outcomes)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
@@ -613,7 +616,7 @@ def _last_tool(task: Task, options: AnswerOptions, tools: Sequence[Definition]) 
 def _resolve(intent: Intent, task: Task) -> Intent:
     """Replace pronouns by paths of the results and calls so far, if there are any.
 
-    A subject is the first returned path; a place is the last requested one, else the last returned one.
+    A subject becomes the first returned path; a place becomes the last requested path, else the last returned one.
     """
     if not intent.has_reference:
         return intent
@@ -661,9 +664,9 @@ def _report_outcome(outcome: ToolOutcome) -> str:
 
 
 def _quote_lines(task: Task) -> list[str]:
-    """At most three lines that share most words with the task, best first, under a heading.
+    """The three lines that share most words with the task, best first, under a heading.
 
-    They are from the results, or from the context if there are no results.
+    They are from the results, or from the context if there are no results. Empty if no line shares a word.
     """
     sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in task.outcomes] or task.earlier_texts
     words = dict.fromkeys(_WORD.findall(task.task.lower()))
@@ -688,7 +691,7 @@ def shorten(line: str) -> str:
 
 
 def summarize(task: Task, *, with_task: bool) -> str:
-    """The first three lines of each text and result: the last `_MAX_SUMMARY_LINES` of all.
+    """The first three lines of each text and result; of these, the last `_MAX_SUMMARY_LINES`.
 
     System and developer messages are left out: clients send them again after a compaction.
     """

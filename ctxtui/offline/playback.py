@@ -22,10 +22,10 @@ MessageContents = tuple[tuple[str, str, str], ...]
 
 
 class Playback:
-    """Gives recorded answers.
+    """Answers requests with the recorded answers.
 
-    A request with the same messages as a recorded context gets that call's answer. Another request with n answers in it
-    gets that of the call after the n-th; after the last one there is none.
+    A request with the same messages as a recorded context gets that call's answer. Any other request that contains n
+    answers of the assistant gets the answer of call n + 1; None after the last call.
     """
 
     def __init__(self, calls: Sequence[RecordedCall]) -> None:

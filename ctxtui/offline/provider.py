@@ -100,7 +100,7 @@ _LETTERS: Final = string.ascii_letters + string.digits
 
 
 class IdMaker:
-    """Makes ids. Equal seeds give the same sequence, None gives another one each time."""
+    """Makes ids. Equal seeds give the same sequence of ids, None gives another one each time."""
 
     def __init__(self, seed: int | None = 0) -> None:
         self._random = Random(seed)
@@ -133,10 +133,10 @@ class Provider:
     """The state of one offline provider.
 
     - `clock`: gives Unix seconds; `clock_shift`: seconds added to it.
-    - `playback`: recorded or scripted answers; what it does not answer, the rules of `offline.model` do.
+    - `playback`: recorded or scripted answers; a request without one is answered by the rules of `offline.model`.
     - `ledger`: the simulated prompt cache.
     - `responses`, `items`: what the Responses API stores, by id.
-    - `threads`: message threads of the Messages API.
+    - `threads`: conversations that the Messages API stores (message threads).
     - `cached`: Google's cached contents by name.
     - `names`: makes ids from `seed`, as `IdMaker` does.
     - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
@@ -165,7 +165,8 @@ class Provider:
     def store_response(self, id_: str, response: StoredResponse) -> None:
         """Store a response with its items.
 
-        If the requests of all exceed `MAX_STORED_REQUEST_BYTES`, the oldest responses are deleted, but never this one.
+        If the requests of all stored responses exceed `MAX_STORED_REQUEST_BYTES` together, the oldest responses are
+        deleted, but never this one.
         """
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})

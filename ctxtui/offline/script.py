@@ -103,8 +103,8 @@ def _parse_call(value: Json) -> AnsweredCall:
 def _with_offered_names(answer: ModelAnswer, task: Task) -> ModelAnswer:
     """Rename the called tools as `task` offers them.
 
-    A name that is not offered stands for the one tool that ends with ``_`` and it: clients put the server's name before
-    ``read_graph``, as in ``mcp__memory__read_graph`` or ``memory_read_graph``.
+    Clients put the MCP server's name before the tool's: a scripted ``read_graph``, if not offered itself, calls
+    ``mcp__memory__read_graph`` or ``memory_read_graph``, if only one such tool is offered.
     """
     offered = [tool.name for tool in task.tools]
 

@@ -1,6 +1,7 @@
 """Counts the input of requests, and simulates the prompt cache, for the offline provider.
 
-Tokens are counted by the model's card; cache reads and writes come from the engines of `cache`.
+Tokens are counted with the tokenizer in the model's card (its facts: window, prices, tokenizer); cache reads and writes
+are simulated by the engines of `cache`.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class WeighedRequest(Struct, frozen=True):
 
 
 class UsageLedger:
-    """The provider's memory of prompts."""
+    """Counts requests, and predicts what they read from the prompts that are cached."""
 
     def __init__(self) -> None:
         self._prefixes = PrefixChains(Tree())
@@ -124,7 +125,7 @@ class UsageLedger:
     ) -> CacheOutcome:
         """The cache outcome of a request that starts at `time` (Unix seconds), without writing.
 
-        `provider` is the one whose rules apply; "": the model's maker.
+        `provider` is the provider whose caching rules apply; "": the model's maker.
         """
         sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
         hidden = hidden_tokens(weighed.request, model)
@@ -146,7 +147,7 @@ class UsageLedger:
 
 
 def hidden_tokens(request: Request, model: str) -> int:
-    """Tokens that the provider adds for tools (facts §1)."""
+    """Input tokens that the provider adds to a request with tools (facts §1)."""
     if not any(item.block.kind == TOOL for item in request.items):
         return 0
     facts, choice = card(model), request.params.get("tool_choice")

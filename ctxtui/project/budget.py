@@ -1,4 +1,4 @@
-"""Budget of a model's window before a run: system prompt, tools, task, answer, files."""
+"""Division of a model's window before a run: system prompt, tools, task, answer, files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ctxtui.project.selection import BY_TASK, NAMED, REASONS, RELATED, SHORTENED
 
 PARTS: Final = ("system", "tools", "task")
 BYTES_PER_TOKEN: Final = 4.0
-"""Bytes per token assumed without a text to measure by."""
+"""Bytes per token assumed for files of which no text was counted."""
 _HEAVY_START_SHARE: Final = 0.25
 """Share of the usable window above which system prompt and tools get a warning."""
 
 
 class BudgetWarning(NamedTuple):
-    """A short `code` for programs, and the text."""
+    """A warning: a short `code` for programs, and the text for the user."""
 
     code: str
     text: str

@@ -16,7 +16,7 @@ _PDF: Final = b"%PDF-"
 
 
 class FileBlock(NamedTuple):
-    """A file as a block in Anthropic's form (None: no model reads it); `size` is an image's."""
+    """A file as a block in Anthropic's form (None: no model reads it); `size`: of an image."""
 
     kind: str
     block: Block | None
@@ -36,7 +36,7 @@ def make_file_block(data: bytes) -> FileBlock:
 
 
 _MAX_IMAGE_CHARS: Final = 10_000_000
-"""Maximum bytes of an image's block as sent; almost all of it is base64 (facts §1)."""
+"""Maximum bytes of an image's block in a request; almost all of it is base64 (facts §1)."""
 _MAX_IMAGE_PIXELS: Final = 8_000
 """Maximum pixels of an image's longer edge (facts §1)."""
 

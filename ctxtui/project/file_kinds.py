@@ -18,7 +18,7 @@ _SOURCE: Final = frozenset(
     ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
     ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
 )
-"""Extensions; the following sets are those of other kinds."""
+"""Extensions of source files; the sets after it are those of other kinds."""
 _DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
 _CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
 _DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
@@ -42,7 +42,7 @@ _LARGE_JSON_CHARS: Final = 50_000
 
 
 def kind_of(path: str, characters: int = 0) -> str:
-    """The kind of a text file at `path` (with ``/``) with so many `characters`."""
+    """The kind of a text file by its `path` (with ``/``) and its number of `characters`."""
     lower_path = PurePosixPath(path.lower())
     name, extension = lower_path.name, lower_path.suffix
     if name in _LOCKS or _BUILT.search(name):
@@ -65,6 +65,6 @@ def kind_of(path: str, characters: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is not loaded by default: a dot file, in a dot folder, maybe a secret."""
+    """Whether a file is hidden (its name or a folder begins with a dot) or may hold a secret."""
     lower_path = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in lower_path.parts) or _SECRET.match(lower_path.name) is not None

@@ -1,6 +1,7 @@
 """The files of a project that a file imports, read from its lines.
 
-Relative imports of scripts name one path; modules of other languages are matched by the ends of paths.
+A relative import in JavaScript or TypeScript names one path; modules of other languages are matched with the ends of
+paths.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _go_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for block, single in _GO_BLOCK.findall(text):
         for module in [single] if single else _QUOTED.findall(block):
             parts = module.split("/")
-            # The module's own name precedes its folders; names without a folder here belong to other modules.
+            # A Go import begins with the module's name; if no end of it is a folder here, it belongs to another module.
             for n in range(1, len(parts)):
                 folder_files = [file for file in paths.in_folder("/".join(parts[n:])) if file.endswith(".go")]
                 if folder_files:

@@ -1,6 +1,6 @@
 """Finds the files that a message refers to.
 
-They are mentioned with ``@``, named by path, name or definition, or share words with it.
+A message may mention a file with ``@``, name its path, its name or something defined in it, or share words with it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _SYMBOL: Final = re.compile(
 )
 """A name that looks like an identifier: with an underscore, capitals inside, a capital first, or in backticks."""
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
-"""Ends that a path named without one may have."""
+"""Extensions that are tried for a path that is named without one."""
 _MAX_SAME_NAME: Final = 3
-"""A bare name that more files have identifies none."""
+"""If more files have a name without a path, it identifies none of them."""
 _MAX_GAP_CHARS: Final = 40
-"""A word after more blanks begins a sentence."""
+"""Characters before a word that are searched for the end of a sentence; a word after more blanks begins one."""
 _MAX_SHORT_WORD_CHARS: Final = 3
 
 
@@ -36,7 +36,7 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
     """
     files: dict[str, None] = {}
     for match in _WORD.finditer(task):
-        # A slice of it all for each word would take a minute for a long log.
+        # Slicing all text before each word would take a minute for a long log.
         before = task[max(0, match.start() - _MAX_GAP_CHARS) : match.start()].rstrip()
         is_sentence_start = not before or before.endswith((".", "!", "?", ":"))
         files |= dict.fromkeys(_files_by_path(match[0], paths, is_sentence_start))
@@ -48,7 +48,7 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
     """The files that one word names.
 
-    None for a plain word at a sentence's start, which is rather a verb.
+    A plain word at a sentence's start names none: it is probably a verb.
     """
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
@@ -85,7 +85,7 @@ _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
 def find_mentions(text: str) -> list[tuple[str, ...]]:
     """List the possible spellings of each file mentioned in `text`.
 
-    The verbatim one is before that without trailing punctuation.
+    The spelling as written comes first, then that without trailing punctuation.
     """
     mentions = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
     return [

@@ -42,8 +42,8 @@ class ProjectFile(Struct, frozen=True):
 class Thresholds(Struct, frozen=True):
     """Limits in tokens that decide how much of a project is loaded.
 
-    A project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures, except named ones.
-    Otherwise, and if that does not fit, the task decides.
+    A project up to `small` is loaded whole. One up to `medium` is loaded with files over `whole` as signatures, except
+    files that the task names. A larger one, or one that does not fit so, is selected by the task.
     """
 
     small: int = 20_000
@@ -131,7 +131,7 @@ class _Filler:
         return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
 
     def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
-        """Add all, files over `whole` tokens as signatures unless the task names them.
+        """Add all files; those over `whole` tokens as signatures, unless the task names them.
 
         Return whether all fit.
         """
@@ -144,8 +144,8 @@ class _Filler:
     def fill_by_task(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> None:
         """Add the files that fit, in order; after `_MAX_CONSECUTIVE_MISFITS` no more are tried.
 
-        Named and related ones are added whole if they fit, tests and documentation if they also have at most `whole`
-        tokens. All others are added as signatures.
+        Named and related files are added whole if they fit; tests and documentation if they also have at most `whole`
+        tokens. All other files are added as signatures.
         """
         misfits = 0
         for file, why in ordered:
@@ -228,7 +228,7 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
     """Whether a document is a relevant README or mentions a named file.
 
-    A README is relevant if it is the project's or in a folder above a named file.
+    A README is relevant if it is in the project's own folder or in a folder above a named file.
     """
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (

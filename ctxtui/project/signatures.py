@@ -24,12 +24,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 class CodeGrammar(Struct, frozen=True):
-    """A language of tree-sitter.
+    """A language of tree-sitter: its `package`, the `function` in it, and kinds of nodes.
 
-    The `package` of its grammar and the `function` that returns it. Kinds of nodes: `whole` are kept up to
-    `_MAX_DECLARATION_LINES` (imports, types, constants; not a function's body in them, nor Python's other assignments),
-    `functions` up to their body, `containers` with the members of their body, `wrappers` are descended into (an export,
-    a decorator).
+    - `whole`: kept up to `_MAX_DECLARATION_LINES` (imports, types, constants), without bodies of functions in them.
+      Python's assignments to other names are left out.
+    - `functions`: kept up to their body.
+    - `containers`: kept with the signatures in their body (classes).
+    - `wrappers`: only what they contain is kept (an export, a decorator).
     """
 
     package: str
@@ -109,11 +110,11 @@ GRAMMARS: Final[dict[str, CodeGrammar]] = {
 
 
 _MAX_DECLARATION_LINES: Final = 12
-"""Of an import, a constant or a type."""
+"""Maximum lines of an import, a constant or a type."""
 _PREFIXES: Final = frozenset({"export_statement", "ambient_declaration", "decorated_definition"})
 """Wrappers whose text precedes the wrapped node and belongs to it."""
 _MAX_DEPTH: Final = 12
-"""Of nested containers; deeper ones are left out."""
+"""Maximum nesting of containers; deeper ones are left out."""
 LEFT_OUT: Final = " …"
 """Replaces a body, and the rest of a long declaration."""
 
@@ -121,7 +122,7 @@ LEFT_OUT: Final = " …"
 def extract_signatures(path: str, text: str) -> str:
     """The declarations in the file at `path`.
 
-    For other languages, and files without declarations, its outline.
+    For other languages, and for files without declarations, it is the outline (`make_outline`).
     """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)

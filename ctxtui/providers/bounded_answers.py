@@ -1,4 +1,4 @@
-"""Size limit for servers' answers (`wire.bounds`), also after unpacking."""
+"""Size limit (`wire.bounds`) for the answers of servers, also after they are decompressed."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Endpoint:
       APIs, with ``/api`` for Ollama. "": the provider's public address.
     - `key`: sent in a header and nowhere else.
     - `kind`: a known kind of server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``), on any
-      machine, or ``offline``, the embedded provider; else "".
+      machine, or ``offline``, the offline provider; else "".
     - `local`: the offline provider, a server of a known `kind` (on any machine), or any program at a loopback address
       that was given as the base URL, which may be a gateway to a paid provider. False for an address from the
       provider's own variable.

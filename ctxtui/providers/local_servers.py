@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PORT_TIMEOUT_S: Final = 0.5
 _OLLAMA_WINDOW: Final = 4096
-"""Window of a model that sets none, without a setting: the smallest of those that Ollama chooses by memory."""
+"""Window of a model if neither it nor a setting names one: the smallest that Ollama chooses by memory."""
 
 
 class ServedModel(Struct, frozen=True):
@@ -212,7 +212,7 @@ _QUERIES: Final = {
     "llama-cpp-python": _query_llama_cpp_python,
     "vllm": _query_vllm,
 }
-"""The query for each kind: its models, loaded or not; None if another server answers, or none."""
+"""The query for each kind: its models, loaded or not; None if no server, or one of another kind, answers."""
 
 
 async def _fetch_json(http: ClientSession, url: str, body: Json = None) -> Json:
@@ -242,7 +242,7 @@ _RENDER_TIMEOUT_S = 30.0
 async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
     """The prompt that the server renders from the request `body`.
 
-    Raises `NotFound` if it does not.
+    Raises `NotFound` if the server does not tell it.
     """
     from aiohttp import ClientError, ClientSession, ClientTimeout
 

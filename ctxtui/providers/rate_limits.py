@@ -17,7 +17,7 @@ _HEADERS: Final = (
 )
 """Headers about a limit, ``anthropic-ratelimit-tokens-reset`` or OpenAI's ``x-ratelimit-reset-tokens``.
 
-Unified limits and those of priority tiers are not read.
+Anthropic's headers for unified limits and for priority tiers are not read.
 """
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 """A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date and time."""
@@ -43,7 +43,7 @@ class Headroom(Struct, frozen=True):
 
 
 def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
-    """Limits with both figures in `headers`, the tightest first; `now` in Unix seconds."""
+    """Limits with size and remainder in `headers`, the tightest first; `now`: Unix seconds."""
     fields_by_limit: dict[str, dict[str, str]] = {}
     for name, value in headers.items():
         for match in filter(None, (header.fullmatch(name.lower()) for header in _HEADERS)):

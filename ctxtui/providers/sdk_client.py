@@ -1,6 +1,6 @@
-"""The connection to a provider: the SDK's client, sending our bytes unchanged (facts §1).
+"""The connection to a provider: its SDK's client, sending bodies unchanged (facts §1).
 
-`messages.create` and the like would re-encode the body, with other key order and number literals; the client's own
+`messages.create` and the like would encode the body again, with other key order and number literals; the client's
 `post` sends it as it is. Answers come back as raw bytes, so that one reader serves live and recorded streams.
 """
 
@@ -33,13 +33,13 @@ _GOOGLE_URL: Final = "https://generativelanguage.googleapis.com"
 _RETRIED_STATUSES: Final = frozenset({408, 409, 429})
 """HTTP statuses below 500 after which a retry may help."""
 _QUOTA_WORDS: Final = ("insufficient_quota", "billing")
-"""Words in an error for which a retry does not help: no money is left."""
+"""Words in an error after which a retry does not help, as the account has no money left."""
 
 
 class SdkClient:
     """Sends bodies to `endpoint` through its SDK, which is imported in a thread at first use.
 
-    The SDK's own retries are off: the turn machine retries visibly.
+    The SDK's own retries are off: `agent.turn` retries, and the screen shows it.
     """
 
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:

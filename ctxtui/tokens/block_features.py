@@ -1,4 +1,4 @@
-"""Raw features of one block: counts of its texts, media and tool definitions."""
+"""Counts the raw features of one block: tokens of its texts, media and tool definitions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
 def _count_media(media_items: Sequence[Media], card: ModelCard) -> tuple[float, float]:
     """Tokens of images and of PDF pages.
 
-    A PDF whose bytes are not recorded is one page, among the images.
+    A PDF whose bytes are not recorded counts as one page, among the images.
     """
     image = pages = 0.0
     for media in media_items:
@@ -79,8 +79,8 @@ def _count_thinking(value: Json, content: BlockContent, text_tokens: int, card: 
     signature = value.get("signature") if isinstance(value, Mapping) else None
     hidden_characters = max(content.hidden, len(signature) if isinstance(signature, str) else 0)
     hidden = _characters_beyond_envelope(hidden_characters, card)
-    # The visible text may be a summary or missing; the signature's length follows the whole thinking. One that was cut
-    # or masked is too short to be used.
+    # The visible text may be a summary or missing; the signature's length follows the whole thinking. A signature that
+    # was cut or masked is too short, so that the text counts.
     return Features(hidden=hidden) if hidden else Features(thinking=text_tokens)
 
 

@@ -18,22 +18,22 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior_weights
 
 MIN_REPORTS: Final = 8
-"""Reports that must have been learnt from before figures are called calibrated."""
+"""Number of learnt reports from which on figures are called calibrated."""
 
 _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
 _ANSWER_DOUBT: Final = 5.0
 """Standard deviation of the weight of an answer taken from its report, in tokens."""
 _LETTERS_DOUBT: Final = 0.3
-"""Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding."""
+"""Standard deviation of the weight of `Features.letters`, which shows that a tokenizer differs from the card's."""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
 _TEXT_CORRELATION: Final = 0.5
 """Correlation of the errors on texts of different kinds, which share one tokenizer."""
 _CORRECTIONS: Final = frozenset({"symbols", "letters"})
 """Features that only correct the count of texts."""
 _MAX_DEVIATIONS: Final = 4.0
-"""Errors of this many standard deviations get no weight.
+"""A report whose error is more standard deviations is not learnt.
 
-Something was added or removed that the recording does not show.
+In such a call, something was added or removed that the recording does not show.
 """
 _DRIFT: Final = 0.02
 """Share of its standard deviation by which a factor may change between calls, because the kind of content changes."""
@@ -43,7 +43,7 @@ _IMAGE_DOUBT: Final = 0.3
 The detail at which a provider reads an image is seldom in the request.
 """
 _PIECE_TOKENS: Final = 300.0
-"""Tokens in a piece of text whose density is independent of the next piece's."""
+"""Tokens in a piece of text; tokens per character of one piece are assumed to be independent of the next."""
 _ROUNDING_TOKENS: Final = 1.0
 """Rounding error of a report of a whole request, in tokens."""
 _DEVIATIONS_90: Final = 1.645
@@ -55,7 +55,7 @@ def _correlation(i: int, j: int) -> float:
 
 
 def _regression_input(features: Sequence[float], answers: int) -> list[float]:
-    """Characters count as their difference from the tokens."""
+    """The features for the regression, with ``letters`` as its difference from the tokens."""
     x = [*features, float(answers)]
     x[_LETTERS] -= x[_TEXT] + x[_RESULT]
     return x
@@ -79,8 +79,8 @@ class Calibration:
     """Weights learnt for models that count alike.
 
     - `learnt`: number of reports used.
-    - `whole`: the weights are fitted to whole contexts, where a large step weighs more than a small one. Otherwise they
-      are fitted to predict single steps, most of which are small.
+    - `whole`: the weights are fitted to whole contexts, where a large step (what one call adds) counts more than a
+      small one. Otherwise they are fitted to predict single steps, most of which are small.
     """
 
     def __init__(self, card: ModelCard, *, whole: bool = False) -> None:
@@ -109,7 +109,7 @@ class Calibration:
     def weights(self) -> Weights:
         """Weights learnt from reports, or the card's while those are too few.
 
-        Whole contexts need one report, others `MIN_REPORTS`.
+        A fit to whole contexts needs one report, a fit to steps `MIN_REPORTS`.
         """
         if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
@@ -177,8 +177,8 @@ class Calibration:
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
         """Learn that `features` (and `answers`) had `tokens` tokens.
 
-        False if those are too far from the expected ones. `at_most`: an upper bound, which only rounding makes less
-        certain.
+        Returns False, and learns nothing, if `tokens` is too far from what is expected. `at_most`: `tokens` is an upper
+        bound, which only rounding makes less certain.
         """
         expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected
@@ -208,16 +208,16 @@ COVERAGE: Final = 0.9
 """Share of reports that an interval is meant to contain."""
 _MAX_ERRORS: Final = 120
 _STEP: Final = 0.01
-"""Step of the target share: it grows after each error outside the interval, and shrinks a little after others.
+"""Step by which an interval is adapted: it widens after each error outside it and narrows a little after others.
 
 The method is adaptive conformal inference (Gibbs and Candès 2021).
 """
 
 
 class Errors:
-    """Past errors divided by their deviations, for the interval of the next one.
+    """Past errors divided by their standard deviations, for the interval of the next error.
 
-    Before any they are `typical`.
+    It starts with the errors `typical`.
     """
 
     def __init__(self, typical: tuple[float, ...]) -> None:

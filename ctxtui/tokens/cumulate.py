@@ -1,4 +1,4 @@
-"""Cumulates features along the tree, so that the composition of any context is O(1)."""
+"""Adds up features of blocks along the tree: the composition of any context is then O(1)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _MAX_WEIGHTS: Final = 8
 
 
 class _HeaderFeatures:
-    """Features of headers by node; a session has few distinct ones."""
+    """Features of headers by node, for the block after it; a session has few distinct ones."""
 
     def __init__(self) -> None:
         self._of = array("i")
@@ -140,9 +140,9 @@ class _HeaderFeatures:
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    - `parts`: splits them among categories.
+    - `parts`: splits a block's features among categories (None: all go to the block's own category).
     - `reported`: reported tokens by node, instead of the features of the block.
-    - `alike`: the same by digest, for nodes that `reported` lacks.
+    - `alike`: reported tokens by the block's digest, for nodes that `reported` lacks.
 
     A worker thread may call `advance` while other threads read nodes below `done`. A header counts with the next block.
     """

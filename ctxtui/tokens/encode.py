@@ -1,4 +1,4 @@
-"""Count the tokens of any text, in pieces that every tokenizer can handle."""
+"""Count the tokens of any text, in pieces that are short enough for the tokenizer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PIECE_CHARACTERS: Final = 256 * 1024
 """Characters passed to the tokenizer at once.
 
-A run of more than 1,000,000 white-space characters overflows its regex stack. The list of tokens of a very long text is
-built under the GIL.
+A run of more than 1,000,000 white-space characters overflows the stack of its regular expressions. It builds its list
+of tokens under the GIL, which a very long text would hold for too long.
 """
 
 _SEARCH_WINDOWS: Final = (4096, 32 * 1024)
@@ -36,8 +36,9 @@ class TokenizerFailure(RuntimeError):
 def count_text(encoding: Encoding, text: str) -> int:
     """Count the tokens of `text` as ordinary text.
 
-    The spelling of a special token counts as its characters. A text longer than `PIECE_CHARACTERS` may be off by a
-    token or two for each cut that is not safe. Raises `TokenizerFailure`.
+    Text that is spelled like a special token (``<|endoftext|>``) counts as ordinary characters. The count of a text
+    longer than `PIECE_CHARACTERS` may be off by a token or two for each cut that is not safe. Raises
+    `TokenizerFailure`.
     """
     if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)
@@ -47,7 +48,7 @@ def count_text(encoding: Encoding, text: str) -> int:
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
     """Split `text` into parts of at most `size` characters.
 
-    The token count stays the same where there is a safe cut.
+    It is cut where the token count stays the same, if there is such a place near the limit.
     """
     start = 0
     while len(text) - start > size:

@@ -1,4 +1,4 @@
-"""Plain estimators of other tools, to reproduce their figures.
+"""Estimates of tokens as other tools make them (characters / 4), to reproduce their figures.
 
 They count the text alone and are never calibrated.
 """
@@ -15,7 +15,7 @@ ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
     "chars/4": lambda text: -(-len(text) // 4),
     "words*1.3": lambda text: round(1.3 * len(text.split())),
 }
-"""Functions that count a text's tokens, by the name that stands for an encoding."""
+"""Functions that count a text's tokens, by the name that a model card has in place of an encoding."""
 
 _TEXT_FACTORS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
 _HALF_WIDTH: Final = 0.5

@@ -1,4 +1,4 @@
-"""Raw features of blocks, before any weight; those of several blocks are their sum."""
+"""Raw features of blocks: counts, before any weight turns them into tokens of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 class Features(NamedTuple):
     """Raw counts of one block, or of many added up.
 
-    Tokens of the card's encoding:
+    Tokens of the encoding in the model's card:
     - `text`: in prose; `result`: in tool results; `json`: in call inputs with the tool's name.
     - `tools`: in tool definitions; `thinking`: in visible thinking.
 
@@ -22,8 +22,8 @@ class Features(NamedTuple):
     - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
       at least a token on each, Claude less.
     - `reported`: tokens that a report gives for a block, in place of its own counts.
-    - `letters`: a quarter of the number of characters in prose and results. Its ratio to `text` and `result` differs
-      between tokenizers.
+    - `letters`: a quarter of the number of characters in prose and results. Its ratio to the model's real tokens
+      differs between tokenizers.
 
     Numbers of parts:
     - `calls`: tool calls; `returns`: tool results; `definitions`: tools; `messages`: headers of messages.

@@ -1,7 +1,7 @@
 """Predicts periodic client text that is billed, not recorded (Claude Code's todo reminder).
 
-Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain. The
-interval between two such calls, in answers or parts, is learnt, and the next one predicted.
+Only the reports show it: now and then a call has more tokens than its blocks explain, each time about as many more. The
+interval between two such calls is learnt, in answers and in parts of answers (two *clocks*), to predict the next one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MAX_TOKENS: Final = 220.0
 _MIN_DEVIATIONS: Final = 1.6
 """Standard deviations that an error must exceed to count as a reminder."""
 _MIN_RATE: Final = 0.55
-"""The next reminder is predicted if they came more often than this after as many steps."""
+"""A reminder is predicted if in more than this share of cases one came after as many steps."""
 _FADE: Final = 0.8
 """Factor by which older observations count less with each new one."""
 _MAX_SIZES: Final = 5
@@ -23,10 +23,12 @@ _MIN_SIZES: Final = 3
 """Reminders needed for a prediction."""
 
 Steps = tuple[int, int]
-"""Clock steps of a call: parts of the answer before it, and answers (1)."""
+"""Steps of both clocks up to a call: the parts of the answer before it, and 1 for the answer itself."""
 
 
 class ReminderPredictor:
+    """Learns from each call's unexplained tokens when reminders come and how long they are."""
+
     def __init__(self) -> None:
         self._since: list[int] = [0, 0]
         """Steps of each clock since the last reminder."""
@@ -46,9 +48,9 @@ class ReminderPredictor:
         return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Learn from the `error` (tokens) of a call `steps` further.
+        """Learn from the `error` of a call that is `steps` further.
 
-        It is what the call had beyond its blocks, give or take `deviation`.
+        The error is its tokens beyond those of its blocks; `deviation` is the error's standard deviation in tokens.
         """
         alike = (
             0.65 * self._median_size() <= error <= 1.5 * self._median_size() if len(self._sizes) >= _MIN_SIZES else True
@@ -75,7 +77,7 @@ class ReminderPredictor:
     def _reminder_rate(self, clock: int, steps: int) -> float:
         """Estimated share of cases in which a reminder came after so many steps.
 
-        Without observations, it is that of the nearest lower number, at most two below, else a quarter.
+        Without observations for this number of steps, those for one or two steps less are used, else it is a quarter.
         """
         counts = self._seen[clock]
         hits, times = counts.get(steps, (0.0, 0.0))

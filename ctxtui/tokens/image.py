@@ -26,9 +26,9 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic's limits, to which an image padded to whole patches is shrunk.
+    """Anthropic's rule: each patch of 28 x 28 pixels is a token; larger images are shrunk first.
 
-    Each 28 x 28 patch is a token.
+    `max_edge` (pixels) and `max_tokens` are the limits of an image that is padded to whole patches.
     """
 
     max_edge: int
@@ -36,20 +36,22 @@ class Resizing(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """OpenAI's `base` tokens, plus `per_tile` for each 512-pixel tile of the shrunken image."""
+    """OpenAI's rule: `base` tokens, plus `per_tile` per 512-pixel tile of the shrunken image."""
 
     base: int
     per_tile: int
 
 
 class Patches(NamedTuple):
-    """OpenAI's patch models: every 32 x 32 patch counts, up to `cap`, times `factor`."""
+    """OpenAI's rule for some models: patches of 32 x 32 pixels, at most `cap`, times `factor`."""
 
     factor: Fraction
     cap: int
 
 
 class Flat(NamedTuple):
+    """The same number of tokens for every image."""
+
     tokens: int
 
 
@@ -199,7 +201,7 @@ _PAGE_COUNT: Final = (
     rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d{1,6})\b|/Count\s+(\d{1,6})\b[^>]{0,400}?/Type\s*/Pages\b"
 )
 _BYTES_PER_PAGE: Final = 50_000
-"""Assumed for a PDF that does not state its pages (a guess)."""
+"""Bytes per page assumed for a PDF that does not state its pages (a guess)."""
 
 
 def holds_pdf(media: Media) -> bool:

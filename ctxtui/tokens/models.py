@@ -18,7 +18,7 @@ from ctxtui.tokens.vocab import ENCODINGS
 SETTING: Final = "setting windows or models"
 """Source of a window that the user set, and of its usable part."""
 Counting = tuple[str, str, int, str, int]
-"""A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
+"""What counts of blocks depend on: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
 
 class RequestLimits(NamedTuple):
@@ -40,12 +40,12 @@ class ModelCard(Struct, frozen=True):
     Counting:
     - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: nothing is learnt
       from reports.
-    - `tool_prompt`, `tool_prompt_forced`: hidden tokens of a request with tools, in no block's count (if the choice of
-      a tool is free; if it is forced).
-    - `image_rule`: text form of `image`; `page_tokens`: tokens of one PDF page with its picture.
+    - `tool_prompt`, `tool_prompt_forced`: tokens that the provider adds to a request with tools, in no block's count
+      (if the model is free to choose a tool; if it must call one).
+    - `image_rule`: text form of `image`; `page_tokens`: tokens of one PDF page with its image.
     - `tool_rule`: ``json`` or ``functions`` (see `tokens.openai_overhead`).
-    - `hidden_envelope`: characters of an empty signature.
-    - `factors`, `spread`, `half_width`: the prior weights.
+    - `hidden_envelope`: characters of a thinking signature without thinking.
+    - `factors`, `spread`, `half_width`: as in `Weights`, before anything is learnt from reports.
     - `doubt`: the standard deviation of each factor between sessions (0: never learnt). `noise`: that of a call's new
       tokens beyond its blocks.
 
@@ -53,7 +53,7 @@ class ModelCard(Struct, frozen=True):
     - `window`, `max_output`: limits of the context and the answer.
     - `cache_minimum`: the shortest prefix that is cached.
     - `long_window`: a longer window that can be requested.
-    - `unasked_window`: the window that Claude Code assumes when it requests none.
+    - `unasked_window`: the window that Claude Code assumes if it does not request the long one.
     - `usable`: the part of the window that may be filled.
 
     Behaviour:

@@ -25,8 +25,8 @@ _PER_ENUM_ITEM: Final = 3
 def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
     """Count the tokens of one function definition.
 
-    The 12 tokens that a request with tools has once are not included. None if it defines no function, or is nested too
-    deeply.
+    The 12 tokens that each request with tools has are not included. None if `tool` defines no function, or is nested
+    too deeply.
     """
     tool = unwrap_tool(tool)
     inner = tool.get("function", tool)

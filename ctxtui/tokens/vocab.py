@@ -1,4 +1,4 @@
-"""Build encoders from packaged vocabularies, without network or files."""
+"""Build tokenizers (encodings) from the bytes of packaged vocabularies, without network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class VocabularyError(ValueError):
 
 
 class EncodingSpec(NamedTuple):
-    """An encoding; the file of its vocabulary is ``<vocabulary>.tiktoken.xz``."""
+    """Data of a tokenizer; the file of its vocabulary is ``<vocabulary>.tiktoken.xz``."""
 
     vocabulary: str
     pattern: str

@@ -1,4 +1,4 @@
-"""Weights: the tokens of one raw feature for a model, and their uncertainty."""
+"""Weights: tokens of a model for one unit of each raw feature, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ctxtui.tokens.models import ModelCard
 class Weights(Struct, frozen=True):
     """Tokens per unit of each feature.
 
-    - `spread`: for each feature, half of the 90 % interval of one block's tokens, as a share of them.
-    - `half_width`: the same for a whole context, where the errors of single blocks even out.
+    - `spread`: for each feature, half of the 90 % interval of one block's tokens, as a share of these tokens.
+    - `half_width`: half of the 90 % interval of a whole context as a share: errors of single blocks even out there.
     - `exact`: the encoding is the model's own, so that plain text needs no interval.
     - `calibrated`: the factors were learnt from the session's own reports.
     """
@@ -47,7 +47,7 @@ def half_interval(features: Features, weights: Weights) -> float:
 def is_exact(features: Features, weights: Weights) -> bool:
     """Whether a block with these features is counted by the model's own tokenizer.
 
-    Never with calls, definitions, thinking or images: their rendering is not published.
+    False for blocks with calls, definitions, thinking or images: how these are rendered is not published.
     """
     guessed = features.json or features.tools or features.thinking or features.hidden
     return weights.exact and not (guessed or features.image or features.pages)

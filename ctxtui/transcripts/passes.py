@@ -1,4 +1,8 @@
-"""Makes a call, with usage only, of each pass of another model in an answer."""
+"""Makes a call, with usage only, for each pass of another model inside an answer.
+
+A pass is one of Anthropic's usage ``iterations``, such as an advisor: as a call of its own, it is priced by its own
+model. Further passes of the same model are counted elsewhere (docs/money.md).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,16 @@ from ctxtui.tokens.models import plain_id
 from ctxtui.wire.usage import other_passes, pass_id
 
 LABEL = "passes of other models"
+"""Label of a thread with such calls."""
 _SHARED_EXTRA_KEYS = ("service_tier", "inference_geo", COPIED_BY)
 """Keys of `Call.extra` that apply to every pass of an answer."""
 
 
 def with_passes(events: list[Event]) -> list[Event]:
+    """Insert a call after each call for each pass of another model in its answer.
+
+    The thread of these is ``passes``, or ``THREAD passes`` for those of a further thread.
+    """
     return [emitted for event in events for emitted in (event, *_pass_events(event))]
 
 

@@ -86,7 +86,7 @@ def _app(
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.chat.host import Host
 
-        return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
+        return _chat(Host(ModelChoice(session=target, thread=thread, call=number), config, cwd), config)
 
     def is_first_session() -> bool:
         from ctxtui.services.library.session_actions import mark_first_session

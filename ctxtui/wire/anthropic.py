@@ -108,7 +108,7 @@ class StreamReader:
         return Delta(index, str(block.get("type", "")), text)
 
     def response(self) -> Response:
-        """A tool input that is not complete JSON is the text that arrived."""
+        """The answer so far; a tool's input that is not complete JSON stays the text that arrived."""
         content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         # A fallback block names the model that continued the answer.

@@ -25,6 +25,7 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 
 
 def takes_marker(item: Item, dialect: str) -> bool:
+    """Whether the provider accepts a breakpoint on the block of `item`."""
     if dialect not in _KEYS:
         return False
     if dialect == ANTHROPIC:
@@ -36,15 +37,16 @@ def takes_marker(item: Item, dialect: str) -> bool:
 
 
 def make_marker(dialect: str, ttl: str = "") -> Json:
-    """`ttl`: "" for the default."""
+    """The value of a breakpoint's member; `ttl`: its lifetime, such as ``1h`` ("": the default)."""
     member = {"ttl": ttl} if ttl else {}
     return {"type": "ephemeral", **member} if dialect == ANTHROPIC else {"mode": "explicit", **member}
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """Set breakpoints with a TTL ("": the default), or remove them (None).
+    """Set or remove the breakpoints on items.
 
-    Others inside the content of these items are removed. Items are numbered as in `request.items`; those that the
+    `changes` maps an item's index to a TTL ("": the default), or to None, which removes the breakpoint. Other
+    breakpoints inside the content of these items are removed. Items are numbered as in `request.items`; those that the
     provider keeps (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect

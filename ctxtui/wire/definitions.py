@@ -28,7 +28,7 @@ class Definition:
 
 
 def parse_definition(value: Json) -> Definition | None:
-    """None for a provider's own tool, which no other dialect has, and for one without a name."""
+    """Read a client's tool; None for a provider's own tool and for one without a name."""
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None
@@ -71,7 +71,7 @@ def _note_members(value: dict[str, Json], losses: Losses) -> None:
 
 
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
-    """Convert a tool to dialect `target`; None, noted in `losses`, if that cannot express it."""
+    """Convert a tool to dialect `target`; None, and a note in `losses`, if that is impossible."""
     target = CHAT if target == OLLAMA else target
     value = value if target == RESPONSES else unwrap_tool(value)
     if tool_dialect(value) == target and (target != RESPONSES or "type" in value):

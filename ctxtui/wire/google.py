@@ -87,7 +87,7 @@ class StreamReader:
 
     def _add_part(self, part: Json) -> Delta:
         last, news = as_dict(self._parts[-1]) if self._parts else {}, as_dict(part)
-        # Streamed words go on where the last chunk's stopped; a signature ends a part.
+        # Streamed text continues the last chunk's text; a signature ends a part.
         joins = isinstance(last.get("text"), str) and isinstance(news.get("text"), str)
         joins = joins and last.get("thought") == news.get("thought") and not any(key in last for key in SIGNATURES)
         if joins:

@@ -1,4 +1,4 @@
-"""Parts and tools of Google's API, which have no ``type``: their members tell their kinds.
+"""Parts and tools of Google's API: they have no ``type``, their members tell their kinds.
 
 Google takes every member in camel case and in snake case; blocks keep what was sent.
 """
@@ -16,7 +16,7 @@ from ctxtui.wire.parts import Piece, Position, WirePart, json_type_name, kind_of
 DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 """The member of a tool that lists functions of the client."""
 SIGNATURES: Final = ("thoughtSignature", "thought_signature")
-"""The member of a part with which the model can continue its thinking."""
+"""The member of a part with the signature that lets the model continue its thinking."""
 _NOT_KINDS: Final = frozenset({*SIGNATURES, "thought", "partMetadata", "videoMetadata", "mediaResolution", "type"})
 """Members of a part that do not tell its kind."""
 _MEMBER_KINDS: Final = {
@@ -27,7 +27,7 @@ _MEMBER_KINDS: Final = {
 
 
 def part_kind(value: Mapping[str, Json]) -> str:
-    """The kind of a part: ``text``, ``function_call`` ..., else its first other member's name."""
+    """The kind of a part: ``text``, ``function_call`` ..., else the name of a member."""
     if isinstance(value.get("text"), str):
         return "thinking" if value.get("thought") is True else "text"
     for key, inner in value.items():
@@ -41,7 +41,7 @@ def part_kind(value: Mapping[str, Json]) -> str:
 
 
 def split_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
-    """Plain text makes the same block as in every other dialect."""
+    """Make a part's block; plain text makes the same block as in every other dialect."""
     if isinstance(value, str):
         return text_part(value, place, position)
     if not isinstance(value, dict):
@@ -66,7 +66,7 @@ def join_part(piece: Piece) -> Json:
 def split_tool(value: Json, path: str) -> list[WirePart]:
     """Split a tool object: a block for each function that it declares, one for the rest.
 
-    A tool with anything but functions among its declarations is one block.
+    A tool whose declarations are not all functions is one block.
     """
     place = Place("tools")
     if not isinstance(value, dict):

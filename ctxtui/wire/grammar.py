@@ -1,4 +1,8 @@
-"""Grammar of each dialect: the members that hold context, and how to split and join them."""
+"""Grammar of each dialect: the sections of a body, and how to split and join them.
+
+A *section* is a member that holds context (tools, system prompt, messages).
+An *element* is one entry of a section: a message, a tool, a text of the system prompt.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +34,12 @@ SYSTEM = Place("system")
 class Section(Struct, frozen=True):
     """One member of a body that holds context.
 
-    - `name`: that of its blocks' `Place` (``tools``, ``system``, ``messages``); `key`: its JSON key.
-    - `split`: the parts of an element, in prompt order, from its value and its JSON path; `join`: the inverse.
+    - `name`: ``tools``, ``system`` or ``messages``, as in the `Place` of its blocks; `key`: its JSON key.
+    - `split`: the parts of an element, in prompt order, from its value and its JSON path; `join`: the inverse, from
+      pieces: pairs of a block's kind and JSON value.
     - `string`: splits a section written as one string (None if the dialect has no such form).
-    - `is_string`: whether pieces may be written that way again.
-    - `bare`: whether a block of a kind is an element of its own, outside messages.
+    - `is_string`: whether pieces may be written as one string.
+    - `bare`: whether a block of a kind is an element by itself, not a part of a message.
     - `inside`: the member of the section's object that lists the elements ("": the section is the list).
     - `takes_object`: one element without a list is allowed.
     - `merged`: all blocks form one element unless the body had several.

@@ -15,13 +15,13 @@ _QUERY_KEY: Final = re.compile(
 MASK: Final = "[key]"
 """Replacement for the key, or for half of it."""
 _MIN_KEY_CHARS: Final = 8
-"""Minimum characters of a key, or of half of one, to be masked; "none" is a word."""
+"""Minimum characters of a key, or of half of one, to be masked, so that a word such as ``none`` is not."""
 _MIN_HEADER_KEY_CHARS: Final = 16
 """Minimum characters for a header's value with a digit in it to count as a key."""
 
 
 def mask_url(url: str) -> str:
-    """Mask keys in the query of a URL, and remove user and password; also of URLs in a text."""
+    """Mask keys in the query, remove user and password; in a text, do so in every URL."""
     return _QUERY_KEY.sub(rf"\1{MASKED}", _USER.sub("", url))
 
 

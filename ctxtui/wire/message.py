@@ -20,8 +20,8 @@ _ANSWERS: Final = frozenset({"tool", "function"})
 class BlockField(NamedTuple):
     """A member of a message that becomes blocks of `kind`.
 
-    - `form`: ``string``: one block with the text under `inside`; ``list``: one block for each entry; ``object``: one
-      block. The header keeps the form's name in place of the member.
+    - `form`: ``string``: one block with the text under the key `inside`; ``list``: one block for each entry;
+      ``object``: one block. The header keeps the form's name in place of the member's value.
     - `first`: its blocks come before the content.
     """
 
@@ -37,8 +37,8 @@ class Shape(NamedTuple):
 
     - `content`: the member with the content; `fields`: the other ones.
     - `split_part`, `join_part`: read and write one entry of the content.
-    - `role`: that of a message that names none.
-    - `takes_object`: a content may be one object instead of a list.
+    - `role`: the role of a message that names none.
+    - `takes_object`: the content may be one object instead of a list.
     """
 
     fields: tuple[BlockField, ...] = ()
@@ -52,7 +52,7 @@ class Shape(NamedTuple):
 def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     """Split `message` (at JSON `path`) into its header and parts, in prompt order.
 
-    The header holds the members that make no block verbatim, and the form of those that do.
+    The header holds members that become no block verbatim, and the form's name for those that do.
     """
     role = message.get("role")
     place = Place("messages", role if isinstance(role, str) and role else shape.role)
@@ -135,7 +135,7 @@ def _pop_pieces(pieces: list[Piece], field: BlockField, named: bool) -> list[Pie
 def _can_hold(piece: Piece, field: BlockField) -> bool:
     """Whether `field` can hold a block; a string field only a non-empty string.
 
-    A content part may have the same kind and further members, or no text.
+    A block of the same kind that has further members, or no text, comes from the content.
     """
     kind, value = piece
     if kind != field.kind or field.form != STRING:

@@ -18,7 +18,7 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
-"""Members of an answer that become fields or blocks of `Response`. Further choices are kept apart."""
+"""Members of an answer that become fields or blocks of `Response`. Choices after the first go to its `extra`."""
 # In the order in which clients send an answer back.
 _RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",

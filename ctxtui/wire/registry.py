@@ -1,4 +1,4 @@
-"""Registry of dialects by name."""
+"""Registry of dialects (the JSON and streams of each API) by name."""
 
 from __future__ import annotations
 

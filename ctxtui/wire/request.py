@@ -27,7 +27,7 @@ _DEFAULT_LIMITS: Final = {GOOGLE: "maxOutputTokens", OLLAMA: "num_predict", RESP
 def with_answer_limit(params: Mapping[str, Json], dialect: str, limit: int) -> dict[str, Json]:
     """The top-level members `params` with the answer limited to `limit` tokens.
 
-    A member that limits it already is changed, else the dialect's own is added.
+    A member that sets a limit already is changed, else the dialect's usual member is added.
     """
     groups = _LIMIT_GROUPS.get(dialect)
     if groups is None:
@@ -52,7 +52,7 @@ def read_answer_limit(params: Mapping[str, Json], dialect: str) -> int:
 class Marker(NamedTuple):
     """A cache breakpoint on block `item` (0-based) of those that the body itself holds.
 
-    It is on item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
+    `inner` is the index of an item in the block's content, or -1 for the block; `key` and `value` are as sent.
     """
 
     item: int
@@ -103,11 +103,11 @@ class Response(Struct, frozen=True, kw_only=True):
     """One answer of a model.
 
     - `items`: its blocks as the client resends them.
-    - `usage`: that of the context that this answer was made from: of several passes, the last that answered.
-    - `passes`: the usage of each pass if the provider ran several; their sum is billed.
+    - `usage`: the usage of the context that this answer was made from: of several passes, the last that answered.
+    - `passes`: the usage of each pass (a model run inside the answer) if there were several; their sum is billed.
     - `stop_reason`, `error`: the provider's term, and its error message.
     - `complete`: False for an interrupted stream, or an answer that is not finished.
-    - `extra`: other members of the answer, but for those that repeat the request.
+    - `extra`: other members of the answer, except those that repeat the request.
     """
 
     items: tuple[Item, ...] = ()

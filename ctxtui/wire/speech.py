@@ -1,4 +1,4 @@
-"""Builds the user messages and tool results that a host adds to a context (facts §1, §4)."""
+"""Builds the user messages and tool results that a host sends (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxtui.wire.translate import encode
 
 
 class ResultImage(NamedTuple):
-    """`data`: its bytes in base64."""
+    """An image of a tool result; `data`: its bytes in base64."""
 
     media_type: str
     data: str
@@ -91,7 +91,7 @@ def _message_with_part(kind: str) -> Callable[[str], Json]:
 
 
 class _MessageForm(NamedTuple):
-    """The member `key` with messages, and makers of a user's and of tool results."""
+    """A dialect's key of messages, and makers of a user's message and of tool results."""
 
     key: str
     user: Callable[[str], Json]
@@ -183,7 +183,7 @@ def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
     """The skeleton of a minified body, with top-level `params`, for any list of messages.
 
-    It has slots for messages and, if given, for tools and for a system text (a message in Chat and Ollama's dialect).
+    It has a place for messages and, if given, for tools and a system text (a message in Chat and Ollama's dialect).
     """
     form = _MESSAGE_FORMS[dialect]
     body: dict[str, Json] = {**params}

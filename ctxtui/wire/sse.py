@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 class ServerEvent(NamedTuple):
     """One event: its name or "", its data lines joined by newlines, the last id so far.
 
-    A line of JSON has no id.
+    A line of JSON without a field name, as Ollama sends it, is an event without name and id.
     """
 
     name: str
@@ -67,7 +67,7 @@ class EventParser:
     def _take_lines(self) -> list[str]:
         """Take the complete lines out of the buffer.
 
-        No character, not even a broken one, spans a line end.
+        They can be decoded alone: no character, not even a broken one, spans a line end.
         """
         unfinished = self._rest
         # A carriage return at the very end may be half of a line end; the next bytes decide.

@@ -1,4 +1,4 @@
-"""Helpers shared by the stream readers of all dialects."""
+"""What the stream readers of all dialects share: their protocol, deltas, and merging these."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from ctxtui.wire.bounds import MAX_BODY_BYTES, MAX_COMPRESSED_MEMBERS
 
 
 class BodyUnpacker:
-    """Unpacks a body in chunks; this class passes on one that is not packed, of any length."""
+    """Decompresses a body in chunks; this base class returns what it is given, of any length."""
 
     def feed(self, data: bytes) -> bytes:
-        """Raises `Malformed`, also if what was packed exceeds the limit."""
+        """Decompress the next chunk. Raises `Malformed`, also if the result exceeds the limit."""
         return data
 
 
@@ -126,7 +126,10 @@ _UNPACKERS: Final[dict[str, Callable[[int], BodyUnpacker]]] = {
 
 
 def make_unpacker(encoding: str, max_bytes: int = MAX_BODY_BYTES) -> BodyUnpacker:
-    """Raises `Malformed` for an unknown ``Content-Encoding``, or several after each other."""
+    """Make the unpacker for a ``Content-Encoding``, up to `max_bytes` of result.
+
+    Raises `Malformed` for an unknown encoding, or for several.
+    """
     names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
         return BodyUnpacker()

@@ -1,4 +1,7 @@
-"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5)."""
+"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5).
+
+A *pass* is one run of a model inside an answer. A provider may run several: one compacts, the last one answers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ctxtui.core.json_values import as_count, as_dict, as_list, as_number
 from ctxtui.core.usage import Usage
 
 _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
-"""Passes that answer the request; others (compaction, advisor) read another context."""
+"""Kinds of passes that answer the request; others (compaction, advisor) read another context."""
 _MAPPED_KEYS: Final = frozenset(
     """
     input_tokens output_tokens total_tokens prompt_tokens completion_tokens cache_read_input_tokens
@@ -65,7 +68,8 @@ def anthropic_usage(report: Json) -> Usage | None:
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
     """The usage of the answered context, and of every pass; no passes if a single one answered.
 
-    Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
+    The report's top-level figures are sums over all passes except compaction; the last message pass reads the context
+    that is answered (facts §1).
     """
     total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
@@ -77,9 +81,9 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
 
 
 class Pass(NamedTuple):
-    """One pass of a model inside an answer.
+    """One pass of an answer, and its usage.
 
-    `kind`: ``message``, ``compaction``, ``advisor_message`` ...; `model`: "" for the requested one.
+    `kind`: ``message``, ``compaction``, ``advisor_message`` ...; `model`: "" for the requested model.
     """
 
     kind: str
@@ -88,7 +92,7 @@ class Pass(NamedTuple):
 
 
 def pass_id(call: str, number: int) -> str:
-    """The id of the further pass `number` (from 1) of a call."""
+    """The id of a call's pass `number` (from 1) among those that did not answer."""
     return f"{call}/{number}"
 
 
@@ -216,7 +220,7 @@ def responses_usage(report: Json) -> Usage | None:
 def google_usage(report: Json) -> Usage | None:
     """Convert a Google report, whose prompt includes what was read from the cache.
 
-    None without a prompt count. Its candidates exclude the thinking. The provider leaves out zeros.
+    None without a prompt count. The report's count of candidates excludes thinking. The provider leaves out zeros.
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None

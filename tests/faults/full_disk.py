@@ -184,7 +184,7 @@ async def chat_run(disk: Disk, chance: random.Random) -> tuple[bool, int, int]:
     here = host.session.tree.items(host.session.threads[MAIN].tip)
     lost = sum(one not in back.calls for one in host.session.calls) + (not (written and whole))
     # What was said behind the last call is on record as what was in flight: the chat that goes on has it.
-    again = FakeHost(ModelChoice(name=id_), settings(disk.folder), disk.folder, random.Random(0))
+    again = FakeHost(ModelChoice(session=id_), settings(disk.folder), disk.folder, random.Random(0))
     fold_again = again.open().fold
     await again.begin(lambda news: fold_again(news.events) and None, lambda call: None, lambda: None)
     assert again.runner is not None

@@ -130,7 +130,7 @@ def named(work: Work) -> str:
 async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
     """Chat until killed; says on `pipe` what was put and what was acknowledged."""
     chance = random.Random(seed)
-    host = FakeHost(ModelChoice(name=id_), settings(folder), folder, chance)
+    host = FakeHost(ModelChoice(session=id_), settings(folder), folder, chance)
     host.open()
     fold = host.session.fold
     await host.begin(lambda news: fold(news.events) and None, lambda call: None, lambda: None)
@@ -220,7 +220,7 @@ def _lost_of(
 
 async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     """Reopen the chat: how many things the provider would refuse, and whether an answer had been under way."""
-    host = FakeHost(ModelChoice(name=id_), settings(folder), folder, random.Random(0))
+    host = FakeHost(ModelChoice(session=id_), settings(folder), folder, random.Random(0))
     session = host.open()
     await host.begin(lambda news: session.fold(news.events) and None, lambda call: None, lambda: None)
     assert host.runner is not None

@@ -61,7 +61,7 @@ async def compete(folder: Path, seed: int, told: Told, id_: str) -> None:
     number = refused = 0
     while True:
         branch = refused > 3 and chance.random() < 0.3
-        wish = ModelChoice(name=id_, call=_calls(folder, id_) if branch else 0)
+        wish = ModelChoice(session=id_, call=_calls(folder, id_) if branch else 0)
         host = FakeHost(wish, settings(folder), folder, chance)
         try:
             host.open()

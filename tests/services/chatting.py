@@ -153,7 +153,7 @@ async def chat(server: Served, tmp_path: Path, wish: ModelChoice | None = None, 
     wanted = (
         base
         if wish is None
-        else ModelChoice(base.provider, base.model, base.base_url, wish.name, wish.call, wish.thread)
+        else ModelChoice(base.provider, base.model, base.base_url, wish.session, wish.call, wish.thread)
     )
     async with hosted(Host(wanted, config(tmp_path, **settings), work)) as made:
         yield made

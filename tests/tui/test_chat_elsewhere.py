@@ -30,7 +30,7 @@ async def test_going_on_with_a_chat_that_is_open_shows_it_and_offers_a_branch(tm
         id_ = made.host.session.about.id
     host = begin_hosting(0.0)
     leases.claim(database(tmp_path), id_, host)
-    app = make_chat(ModelChoice(name=id_), config(tmp_path), tmp_path / "work")
+    app = make_chat(ModelChoice(session=id_), config(tmp_path), tmp_path / "work")
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, InspectorScreen))
         screen = app.screen

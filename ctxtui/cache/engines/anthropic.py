@@ -1,4 +1,4 @@
-"""Anthropic's prompt cache: entries only at markers, found backwards from one (facts §2)."""
+"""Anthropic's prompt cache: entries are at markers, and found backwards from one (facts §2)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Anthropic:
     ) -> PrefixEnd | None:
         """Find the deepest readable position, and note the reasons why a deeper one is not readable.
 
-        Entries outside all lookback windows are noted only with `why`: that takes a pass over the whole prompt.
+        A marker finds entries up to `lookback` positions before it. Entries farther away are noted only with `why`, as
+        that takes a pass over the whole prompt.
         """
         entries = self.entries
         last = markers[-1]

@@ -1,6 +1,6 @@
-"""Caches without markers: they read the longest recent prefix, in steps.
+"""Caches without markers: a request reads its longest recently sent prefix, in whole steps.
 
-OpenAI's before 5.6 is one of them.
+OpenAI's cache before GPT-5.6 is one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OpenAI's prompt cache from 5.6 on (facts §4).
+"""OpenAI's prompt cache from GPT-5.6 on (facts §4).
 
 Its entries are at breakpoints, explicit or at message ends.
 """
@@ -15,9 +15,9 @@ from ctxtui.cache.rules import Mechanism
 from ctxtui.core.block import ASSISTANT
 
 MAX_IMPLICIT_BREAKPOINTS: Final = 21
-"""Implicit breakpoints looked up: the latest, and 20 earlier ends of eligible messages (OpenAI's guide).
+"""Number of implicit breakpoints looked up: the latest, and 20 earlier ends of messages (OpenAI's guide).
 
-The SDK names the latest 80 breakpoints of any kind, which `CacheRules.lookback` is.
+OpenAI's SDK documents the latest 80 breakpoints of any kind: that is `CacheRules.lookback`.
 """
 _RESULTS: Final = frozenset({"tool", "function"})
 """Roles of messages that hold tool results."""
@@ -36,7 +36,7 @@ class _Candidate(NamedTuple):
 
 
 class Breakpoints:
-    """Simulates OpenAI's prompt cache from 5.6 on.
+    """Simulates OpenAI's prompt cache from GPT-5.6 on.
 
     One simulation is for all models and scopes, as their prefix keys differ.
     """
@@ -64,7 +64,7 @@ class Breakpoints:
         best, reasons = self._find_hit([*marked[-rules.lookback :], *implied], at)
         hit = best.position if best else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
-        # The latest implicit breakpoint takes one of the places that the rules give to markers.
+        # The latest implicit breakpoint counts towards the maximum number of markers.
         to_write = sorted(
             [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda marker: marker.position.number
         )

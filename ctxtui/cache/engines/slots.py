@@ -19,7 +19,7 @@ _FREE: Final = -1
 
 
 class Slots:
-    """`slots` are numbers of requests in the history, the most recently used slot last."""
+    """Simulates llama.cpp's slots: the numbers of their requests in the history, last used last."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
@@ -44,7 +44,7 @@ class Slots:
         return self._choose_slot(prompt)[1]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request: its slot now holds it, with its answer if known."""
+        """Record a sent request: its slot now holds the prompt, with its answer if that is known."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
         chosen, hit = self._choose_slot(prompt)

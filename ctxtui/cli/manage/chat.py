@@ -76,11 +76,11 @@ def _print_choice(choice: ModelChoice, config: Config) -> None:
     Local ports, and the server at a given base URL, are asked for their models.
     """
     recorded_model = ""
-    if choice.name:
-        parts = choice.name, choice.thread, choice.call
+    if choice.session:
+        parts = choice.session, choice.thread, choice.call
         recorded_model = find_continuation(*parts, config.settings, Path.cwd()).model
     chosen_model = asyncio.run(choose_to_continue(recorded_model, choice, config, os.environ))
-    host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
+    host = current_host(choice.session, config.settings, Path.cwd()) if choice.session and not choice.call else None
     endpoint = chosen_model.endpoint
     write_json(
         {

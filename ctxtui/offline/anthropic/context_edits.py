@@ -78,8 +78,8 @@ def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
 def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
     """Remove thinking from all but the last ``keep`` messages that have some.
 
-    Also returns their number. Without ``keep`` it is the last one; a model that keeps the thinking of earlier turns
-    then keeps all.
+    Also returns the number of changed messages. Without ``keep``, only the last one keeps its thinking, but all do on a
+    model that reads the thinking of earlier turns.
     """
     keep = as_dict(edit).get("keep")
     if keep == "all" or as_dict(keep).get("type") == "all" or (keep is None and not model.strips):
@@ -92,10 +92,10 @@ def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]
 
 
 def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
-    """Replace all but the last ``keep`` results by a placeholder; also returns their number.
+    """Replace all but the last ``keep`` results by a placeholder; also returns how many.
 
-    Results of ``exclude_tools`` do not count. With ``clear_tool_inputs`` (all, or of these tools) the calls' inputs are
-    emptied as well.
+    Results of ``exclude_tools`` are kept and do not count. ``clear_tool_inputs`` (true, or names of tools) also empties
+    the inputs of the calls.
     """
     names = {
         block.get("id"): block.get("name") for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use"

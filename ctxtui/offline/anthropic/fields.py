@@ -16,11 +16,12 @@ COUNTED: Final = fields(
     "model! string, messages! array, system string|array, tools array, tool_choice object, thinking object, "
     "output_config object, cache_control object, speed =standard|fast, user_profile_id string, workspace_id string"
 )
-"""Fields of a request for a token count; the next are those of one for a message."""
+"""Fields of a request for a token count."""
 CREATED: Final = COUNTED | fields(
     "max_tokens! integer >=0, stream boolean, stop_sequences array, metadata object, service_tier =auto|standard_only, "
     "inference_geo string, container string|object, diagnostics object"
 )
+"""Fields of a request for a message."""
 SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
 """Sampling parameters: only for older models, and under the older ``anthropic-version``."""
 BETA: Final = {

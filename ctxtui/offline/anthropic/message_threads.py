@@ -21,7 +21,7 @@ BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0
 """Seconds after its last use until a thread expires."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
-"""Of all stored threads; beyond that the oldest are dropped."""
+"""Maximum bytes of all stored threads; beyond that the oldest are dropped."""
 _TYPES: Final = {
     "create": fields("type! string"),
     "continue": fields("type! string, previous_message_id! string"),

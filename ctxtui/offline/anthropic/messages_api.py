@@ -27,7 +27,7 @@ from ctxtui.wire.grammar import ANTHROPIC
 def content_of(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
 ) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer; `last_signature` is that of the thinking before it ("" for none)."""
+    """The blocks of an answer; `last_signature`: of the thinking before the answer ("": none)."""
     shown = as_dict(request.body.get("thinking")).get("display") != "omitted"
     signer = AnswerSigner(request.body, last_signature)
     for part in answer.parts:
@@ -132,7 +132,7 @@ class PreparedRequest(NamedTuple):
     """A request as its `model` reads it.
 
     - `checked`: the result of the check of its thinking.
-    - `applied`: the report of applied context edits; `tokens_before`: input tokens before these.
+    - `applied`: the provider's report on the context edits that it applied; `tokens_before`: input tokens before them.
     """
 
     weighed: WeighedRequest
@@ -154,7 +154,7 @@ def betas_of(request: ApiRequest) -> tuple[str, ...]:
 
 
 def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """The reasons to refuse the request, but for its length."""
+    """The reasons to refuse the request, except that it is too long."""
     version = request.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]
@@ -168,7 +168,7 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
 
 
 def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refusal:
-    """The request with its thread; unchanged if threads were not requested by their beta."""
+    """The request with the messages of its thread; unchanged without the beta for threads."""
     if not any(name.startswith(message_threads.BETA) for name in betas_of(request)):
         return request
     return provider.threads.expand(request, provider.now())

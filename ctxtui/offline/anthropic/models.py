@@ -39,16 +39,15 @@ EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 class Claude(Struct, frozen=True):
     """Rules of one model.
 
-    - `id`: the plain name, that of `STAND_IN` for `OFFLINE`; `line`, `version`: its parts.
+    - `id`: the plain name (for `OFFLINE`, the name of `STAND_IN`); `line`, `version`: its parts: ``opus``, (5, 5).
     - `window`, `max_output`: tokens.
     - `thinking`: accepted values of ``thinking.type``; `efforts`: accepted effort levels.
     - `thinks`: it thinks by default.
     - `prefill`: it continues a conversation that ends with the assistant.
     - `system_role`: it accepts system messages.
     - `sampling`: it accepts sampling parameters.
-    - `forced_calls`: it accepts a ``tool_choice`` that forces a call (without ``enabled`` thinking, which no model
-      combines with it).
-    - `bound`: a thinking signature holds for everything before it.
+    - `forced_calls`: it accepts a ``tool_choice`` that forces a call (never together with ``enabled`` thinking).
+    - `bound`: a thinking signature is valid only after the same context.
     - `strips`: thinking of earlier turns is dropped from the context.
     - `images`: maximum images of a request, and also maximum pages of its PDFs.
     """
@@ -116,7 +115,7 @@ def _thinking_types(line: str, version: tuple[int, int]) -> tuple[str, ...]:
         kinds.append("enabled")
     if line not in _ALWAYS_THINKING:
         kinds.append("disabled")
-        # The documentation does not name the models: assume those released with it.
+        # The documentation does not say which models have it: assume those released with it.
         kinds += ["between_tools"] if version >= (5, 5) else []
     return tuple(kinds)
 

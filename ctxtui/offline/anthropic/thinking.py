@@ -1,12 +1,13 @@
 """Signs thinking, and checks signatures in requests.
 
-On newer models a signature is valid only after the same system prompt, tools and messages. Ignored are cache
-breakpoints, the order of a block's own members, the spelling of texts (string or list), boundaries between adjacent
-messages of one role, deferred tools without earlier reference, and the query of a URL. Other thinking is not part of
-that context; each block is bound to the thinking block before it instead. Source: facts §1, preserved thinking.
+On newer models the signature of a thinking block is *bound*: it is valid only after the same system prompt, tools and
+messages. Ignored are cache breakpoints, the order of a block's members, the spelling of texts (string or list),
+boundaries between adjacent messages of one role, deferred tools without earlier reference, and the query of a URL.
+Other thinking is not part of what is compared; each block is bound to the thinking block before it instead. Source:
+facts §1, preserved thinking.
 
-Our signatures contain what they sign (`Signed`), so that a check needs only the request. Foreign signatures (in
-recordings of the real provider) cannot be checked and are trusted.
+The offline provider's own signatures contain what they sign (`Signed`), so that a check needs only the request. Foreign
+signatures (in recordings of the real provider) cannot be checked and are trusted.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Body = Mapping[str, Json]
 
 
 class Prefix:
-    """Digest of everything before a thinking block, added block by block."""
+    """Digest of everything before a thinking block; blocks are added in prompt order."""
 
     def __init__(self, body: Body) -> None:
         tools = [tool for tool in as_list(body.get("tools")) if isinstance(tool, dict)]
@@ -116,18 +117,18 @@ def _referenced_tools(block: Json) -> Iterator[str]:
 
 
 _MARK: Final = b"ctxtui offline 2\0"
-"""First bytes of our signatures; those before version 2 counted the order of members, and pass as foreign ones."""
+"""First bytes of our signatures. Version 1 depended on the order of members; its signatures count as foreign."""
 _KEY: Final = b"no secret: this only keeps a test honest"
-"""Of the seal; it only has to detect changes in tests."""
+"""Key of the checksum in our signatures; it need not be secret, as it only has to detect changes in tests."""
 _MIN_FOREIGN_BYTES: Final = 24
 
 
 class Signed(Struct, frozen=True):
-    """The content of one of our signatures: the model, and digests.
+    """The content of one of our signatures: the model, and four digests.
 
-    - `text`: of the thinking.
-    - `before`: of the signature before it; zeros without one.
-    - `local`: of what precedes it in its run of assistant messages.
+    - `text`: digest of the thinking.
+    - `before`: of the signature of the thinking before it; zeros without one.
+    - `local`: of what precedes the thinking in its run of adjacent assistant messages.
     - `prefix`: of everything that precedes it.
     """
 
@@ -142,7 +143,7 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
     """Sign the thinking `text` of `model` after `prefix`.
 
     `before` is the signature of the thinking before it ("": none). A signature shorter than `length` characters is
-    padded to about that, as the provider's contain the thinking itself.
+    padded to about that length: the real provider's signatures contain the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
     body = _text_digest(text) + chain + prefix.run_digest() + prefix.digest() + model.encode()
@@ -175,7 +176,7 @@ def _compute_seal(body: bytes) -> bytes:
 class AnswerSigner:
     """Signs the thinking in the answer to `body`.
 
-    `last_signature`: that of the last thinking that the model read ("": none).
+    `last_signature`: the signature of the last thinking that the model read ("": none).
     """
 
     def __init__(self, body: Body, last_signature: str) -> None:
@@ -225,7 +226,7 @@ class CheckedThinking(Struct):
 
     - `transformations`: the report ``input_transformations``.
     - `dropped`: indexes (message, block) of thinking that the model does not read.
-    - `last_signature`: of the last thinking that the model reads ("": none).
+    - `last_signature`: the signature of the last thinking that the model reads ("": none).
     """
 
     refusals: list[Refusal] = field(default_factory=list)
@@ -237,11 +238,11 @@ class CheckedThinking(Struct):
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Check the thinking in `body` against its signatures.
 
-    - Our signatures must match the text unless it is omitted, or the request is refused.
-    - On models that bind thinking they must also match the context and the thinking before it. A mismatch is refused,
-      or the block dropped if the request says so (`CONTROLS`).
-    - On other models, and after a compaction, those of the latest run of assistant messages must match what precedes
-      them in this run.
+    - A signature of ours must match the text, unless that is omitted; else the request is refused.
+    - On models that bind thinking it must also match the context and the thinking before it. A mismatch is refused, or
+      the block dropped if the request says so (`CONTROLS`).
+    - On other models, and after a compaction, a signature in the latest run of adjacent assistant messages must match
+      what precedes it in this run.
     - Thinking of a newer model is dropped. A foreign signature passes if it is plausible.
     - On models that strip thinking of earlier turns, that thinking is dropped unchecked.
     """
@@ -339,6 +340,6 @@ def _latest_assistant_index(messages: Sequence[Body]) -> int:
 
 
 def is_user_text(message: Body) -> bool:
-    """Whether it is a user's message with content other than tool results."""
+    """Whether `message` is a user's message with content other than tool results."""
     kinds = {str(as_dict(block).get("type")) for block in blocks(message.get("content"))}
     return message.get("role") == "user" and bool(kinds - {"tool_result"})

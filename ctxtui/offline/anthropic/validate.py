@@ -46,12 +46,12 @@ MAX_BYTES: Final = 32 * 1024 * 1024
 MAX_MESSAGES: Final = 100_000
 ROLES: Final = ("user", "assistant", "system")
 SAFEGUARD: Final = "dangerous_tool_use"
-"""The only known check, under its beta header."""
+"""The only known value of ``safeguards``, which needs a beta header."""
 _SAFEGUARDS: Final = {SAFEGUARD: fields("type! string, classifier_context! object")}
 _MESSAGE: Final = fields("role string, content! string|array")
 Body = Mapping[str, Json]
 Parts = Sequence[tuple[Path, Body]]
-"""The blocks of all messages with their paths; the parts of a tool's result precede it."""
+"""The blocks of all messages with their paths; the blocks inside a tool result precede it."""
 
 
 def refusals(
@@ -60,8 +60,8 @@ def refusals(
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
     `version` is the ``anthropic-version`` header, `betas` are the names in ``anthropic-beta``. `counting`: the request
-    is for a token count. The provider reports only the first reason. If fields are wrong, nothing else is checked.
-    Without `strict` any model and any ``max_tokens`` are accepted.
+    is for a token count. The provider reports only the first reason of the list. If fields are wrong, nothing else is
+    checked. Without `strict` any model and any ``max_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
@@ -232,7 +232,7 @@ def _compaction_refusals(parts: Parts) -> Iterator[Refusal]:
 
 
 MAX_BREAKPOINTS: Final = 4
-"""The automatic one included."""
+"""Maximum breakpoints of a request, the automatic one included."""
 
 
 def _all_breakpoint_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
@@ -258,7 +258,7 @@ def _all_breakpoint_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
                 )
                 yield Refusal(message, rule="too many markers")
             marks.append((("cache_control",), lifetime))
-            # One too many is refused above already.
+            # If only the automatic breakpoint is too many, that is refused above already.
             limit += len(marks) == limit + 1
     if len(marks) > limit:
         message = f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided. Found {len(marks)}."

@@ -93,7 +93,7 @@ def _content_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
             continue
         role, last = as_dict(message).get("role"), n == len(messages) - 1
         if role == "system" and as_dict(message)["content"] == [] and as_dict(message).get("output_config"):
-            # It only sets the effort from here on, as Claude Code sends first after a compaction.
+            # An empty system message only sets the effort from here on; Claude Code sends one after a compaction.
             continue
         if role == "user":
             yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")

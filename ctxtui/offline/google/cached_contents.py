@@ -25,7 +25,7 @@ from ctxtui.wire.grammar import GOOGLE
 
 PREFIX: Final = "cachedContents/"
 LIFETIME_S: Final = 3600.0
-"""By default (Gemini API docs, context caching)."""
+"""Seconds that a content is kept by default (Gemini API docs, context caching)."""
 _CACHED_MEMBERS: Final = ("contents", "tools", "toolConfig", "systemInstruction")
 _TTL: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 _MAX_EXPIRY: Final = 253_402_300_799.0

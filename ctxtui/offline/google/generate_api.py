@@ -45,9 +45,9 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """Parameters in a request's URL.
+    """What a request's URL says: the model, and whether and how to stream.
 
-    A stream is requested as server-sent events (`sse`) or as a list.
+    A stream is sent as server-sent events (`sse`) or as a JSON list.
     """
 
     model: str
@@ -61,7 +61,7 @@ def format_error(refusal: Refusal, _request_id: str) -> Json:
 
 
 def find_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
-    """The reasons to refuse a request for an answer, but for its length."""
+    """The reasons to refuse a request for an answer, except that it is too long."""
     model = gemini(target.model, provider.strict_models)
     if model is None:
         return [_refuse_unknown_model(target.model)]
@@ -154,7 +154,7 @@ def _answer_parts(
 ) -> Iterator[dict[str, Json]]:
     """The answer's parts: thoughts only if requested.
 
-    The first call has a signature if `model` signs.
+    The first call has a signature if `model` signs its calls.
     """
     includes_thoughts = as_dict(to_camel_case(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
@@ -216,7 +216,7 @@ def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
     # A summary of thoughts comes whole.
     if "text" not in part or part.get("thought"):
         return [part]
-    # Google sends larger pieces than others.
+    # Google streams larger pieces than other providers.
     pieces = split_text(part["text"])
     return [{**part, "text": "".join(pieces[n : n + 8])} for n in range(0, len(pieces), 8)] or [part]
 

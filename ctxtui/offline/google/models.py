@@ -17,7 +17,7 @@ KNOWN: Final = (
     "gemini-3.1-pro-preview", "gemini-3-pro-preview", "gemini-3-flash-preview", "gemini-2.5-pro", "gemini-2.5-flash",
     "gemini-2.5-flash-lite", "gemini-2.0-flash",
 )  # fmt: skip
-"""Listed; others of the same form are accepted, too."""
+"""Models that the API lists; other names of the same form are accepted, too."""
 METHODS: Final = ("generateContent", "countTokens", "createCachedContent")
 _NAME: Final = re.compile(r"gemini-(?:(\d+)(?:\.(\d+))?-)?(?:pro|flash|flash-lite)(?:-[a-z0-9-]+)?")
 MAX_OUTPUT: Final = 65_536

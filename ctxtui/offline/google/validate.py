@@ -41,7 +41,7 @@ _DATA: Final = {
     "functionResponse": "object", "executableCode": "object", "codeExecutionResult": "object", "toolCall": "object",
     "toolResponse": "object",
 }  # fmt: skip
-"""Members of a part of which exactly one must be set, with their types."""
+"""Members that hold a part's data, with their types; exactly one of them must be set."""
 _PART: Final = fields(
     "thought boolean, thoughtSignature string, videoMetadata object, partMetadata object, mediaResolution object, "
     + ", ".join(f"{name} {kind}" for name, kind in _DATA.items())
@@ -124,9 +124,9 @@ def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]
 
 
 def refusals(body: Json, model: Gemini) -> list[Refusal]:
-    """Everything in `body` that the API would refuse; empty if it is valid.
+    """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    The provider reports only the first reason. If fields are wrong, the order of turns is not checked.
+    The provider reports only the first reason of the list. If fields are wrong, the order of turns is not checked.
     """
     value = to_camel_case(body)
     errors = list(shape_refusals(value, _BODY, ()))
@@ -321,7 +321,7 @@ def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mappi
 
 
 def _signature_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
-    """Refuse a model's turn since the user's last text whose first call has no signature."""
+    """Refuse a turn of the model, after the user's last text, whose first call has no signature."""
     for side, parts in reversed(turns):
         first = next((part for part in parts if "functionCall" in part), None)
         if side == "model" and first is not None and not first.get("thoughtSignature"):

@@ -1,4 +1,4 @@
-"""The offline provider's Chat Completions: bodies in, answers or streams out (facts §4)."""
+"""The offline provider's Chat Completions: requests in, answers or streams out (facts §4)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
-# OpenAI has one reason for the model's end and a stop sequence.
+# OpenAI has one reason for the model's own end and for a stop sequence.
 _FINISH_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
-"""Of all choices of a request together."""
+"""Maximum tokens of all choices of a request together."""
 _CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
@@ -38,7 +38,7 @@ _BROKEN: Final = {
 
 
 def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
-    """The reasons to refuse the request, but for its length."""
+    """The reasons to refuse the request, except that it is too long."""
     return refusals(request.body, strict=provider.strict_models)
 
 
@@ -196,7 +196,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
 
 
 def format_error(refusal: Refusal, _request_id: str) -> Json:
-    """The same in both of OpenAI's dialects."""
+    """The body of an error, the same in both of OpenAI's dialects."""
     code, kind = refusal.code, refusal.type
     if refusal.status in _ERROR_TYPES:
         default, kind = _ERROR_TYPES[refusal.status]

@@ -1,6 +1,6 @@
 """Encrypted reasoning of the Responses API, opaque to the client (facts §4).
 
-Our own cipher only encodes the text and seals it against changes.
+The offline provider's cipher only encodes the text and adds a checksum to detect changes.
 """
 
 from __future__ import annotations

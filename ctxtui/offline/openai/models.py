@@ -24,7 +24,7 @@ KNOWN: Final = tuple(
         "gpt-4.1 gpt-4o gpt-4o-mini o3 o4-mini"
     ).split()
 )
-"""Listed; related ones are accepted too."""
+"""Models that the API lists; related names are accepted too."""
 
 _NAME: Final = re.compile(
     r"(gpt-(3\.5-turbo|4|4-turbo|4o|4\.1|4\.5|5|5\.[1-6]|6|6\.1)|o1|o3|o4|chatgpt-4o|codex)"
@@ -39,7 +39,7 @@ class Gpt(Struct, frozen=True):
 
     - `window`, `max_output`: tokens.
     - `reasons`: it thinks before it answers.
-    - `max_tokens`: it takes this older parameter, too.
+    - `max_tokens`: it also accepts this older parameter.
     - `fixed`: it accepts only temperature 1 and top_p 1.
     - `breakpoints`: it caches at breakpoints (5.6 and later).
     - `all_turns`: reasoning of earlier turns stays in the context.

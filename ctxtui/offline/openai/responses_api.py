@@ -62,7 +62,7 @@ _PART_EVENTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
     "reasoning": ("summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text", {}),
     "message": ("content", "content_index", "content_part", "output_text", {"logprobs": []}),
 }
-"""For the parts of an item."""
+"""By an item's type: its list of parts, the index in it, names of events, and further members of an event."""
 
 
 def _item_events(item: Event, position: Event) -> Iterator[Event]:
@@ -84,8 +84,8 @@ def _item_events(item: Event, position: Event) -> Iterator[Event]:
 def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it, and the report ``input_transformations``.
 
-    The report lists the reasoning of earlier turns, which older models do not read. With automatic truncation, the
-    oldest items of a request that is too long are removed as well, unreported.
+    Older models do not read the reasoning of earlier turns: it is removed and listed in the report. With automatic
+    truncation, the oldest items of a request that is too long are also removed, but not reported.
     """
     previous = previous_response(provider, request)
     items = [
@@ -101,9 +101,9 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues, stored for its WebSocket or for all.
+    """The stored response that the request continues; None if there is none.
 
-    None if there is none.
+    Responses are stored for all requests, or for those on the same WebSocket.
     """
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
@@ -155,7 +155,7 @@ _ECHOED: Final[dict[str, Json]] = {
 }
 """Parameters that a response repeats, with their defaults."""
 _CALL_ITEMS: Final = ("function_call", "custom_tool_call")
-"""Output items that are one block."""
+"""Types of output items that are one block each."""
 _TRIGGER: Final = "compaction_trigger"
 """The last item of a request for compaction instead of an answer (facts §13.2)."""
 
@@ -169,7 +169,7 @@ _BROKEN: Final = {
 
 
 def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """The reasons to refuse the request, but for its length."""
+    """The reasons to refuse the request, except that it is too long."""
     previous = previous_response(provider, request)
     if request.body.get("conversation") is not None:
         conversation = request.body["conversation"]

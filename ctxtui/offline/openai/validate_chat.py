@@ -171,8 +171,8 @@ _MAX_TOOLS: Final = 128
 def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    The provider reports only the first one. If fields are wrong, nothing else is checked. Without `strict` any model
-    and any ``max_tokens`` are accepted.
+    The provider reports only the first reason of the list. If fields are wrong, nothing else is checked. Without
+    `strict` any model and any ``max_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]

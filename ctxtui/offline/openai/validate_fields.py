@@ -66,7 +66,7 @@ def refusal_of_fault(fault: ShapeFault) -> Refusal:
 def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
     """The refusal with the prefix "Invalid 'where'".
 
-    `wrong_value` is that of a value that is no listed choice.
+    For a value that is none of the listed choices, use `wrong_value`.
     """
     return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
@@ -119,7 +119,7 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
 
 
 def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator[Refusal]:
-    """Refuse an unknown choice, or a forced tool `name` that is not among those `named`."""
+    """Refuse an unknown choice, or a forced tool `name` that is not among the tools `named`."""
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
         message = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
         yield Refusal(message, param="tool_choice", code="invalid_value", rule="invalid value")
@@ -141,7 +141,7 @@ def unsupported(param: str, instead: str = "") -> Refusal:
 
 
 def sampling_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refusal]:
-    """Refuse a temperature or top_p other than 1 if the model's are `fixed`."""
+    """Refuse a temperature or top_p other than 1 if the model's values are `fixed`."""
     for key in ("temperature", "top_p"):
         value = body.get(key)
         if fixed and value is not None and value != 1:

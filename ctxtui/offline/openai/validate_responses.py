@@ -173,7 +173,7 @@ _PAIRS: Final = {
 }
 _NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _FOLLOWING: Final = ("_call", "reasoning", "program")
-"""Ends of the kinds of items that reasoning may lead to."""
+"""Ends of the kinds of items that may follow reasoning, besides the assistant's messages."""
 
 _NOT_STORED_HINT: Final = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item "
@@ -188,9 +188,9 @@ def order_refusals(
 ) -> Iterator[Refusal]:
     """Yield the refusals that depend on all `items` together.
 
-    They concern ids, calls and answers, reasoning, and the place of a request for compaction. Items from `own_start` on
-    are the request's, the others are stored. `stored` are the known items by id (None: unknown). `store` is the
-    request's setting. `whole`: `items` are the whole conversation.
+    They concern ids, calls and their outputs, reasoning, and the place of a request for compaction. Items from index
+    `own_start` on are in the request, the server stores those before them. `stored` are the known items by id (None:
+    all ids count as known). `store` is the request's setting. `whole`: `items` are the whole conversation.
     """
     yield from _id_refusals(items[own_start:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
@@ -251,7 +251,7 @@ def _call_refusals(items: Sequence[Item], whole: bool, own_start: int) -> Iterat
 
 
 def _reasoning_refusals(items: Sequence[Item], own_start: int) -> Iterator[Refusal]:
-    """Reasoning must be followed by the item that it led to."""
+    """Refuse reasoning that is not followed by the item that it led to."""
     for n, item in enumerate(items):
         if kind_of(item) != "reasoning" or n < own_start:
             continue
@@ -302,10 +302,10 @@ def refusals(
     - `before`: the items of ``previous_response_id``; None: no such response.
     - `stored`: every known item by id; None: all references count as known.
     - `counting`: the request is for a token count.
-    - `by_socket`: it is a WebSocket frame.
+    - `by_socket`: the request is a WebSocket frame.
 
-    The provider reports only the first refusal. If fields are wrong, nothing else is checked. Without `strict` any
-    model and any ``max_output_tokens`` are accepted.
+    The provider reports only the first refusal of the list. If fields are wrong, nothing else is checked. Without
+    `strict` any model and any ``max_output_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.providers.endpoint import Endpoint, is_loopback
 
 OFFLINE: Final = "offline"
-"""Endpoint kind and model id of the embedded provider."""
+"""Endpoint kind, and default model id, of the offline provider."""
 REMOTE_MARK: Final = "cloud"
 """Part of the names of models that a local server, such as Ollama, runs on another machine."""
 
@@ -18,13 +18,14 @@ REMOTE_MARK: Final = "cloud"
 class ModelChoice(Struct, frozen=True):
     """The user's choice of model, and of the session to continue.
 
-    An empty provider or model is chosen by settings and availability.
+    An empty provider or model is chosen by settings and availability. `session`, `thread`, `call`: where to continue
+    (no session: a new chat).
     """
 
     provider: str = ""
     model: str = ""
     base_url: str = ""
-    name: str = ""
+    session: str = ""
     call: int = 0
     """Number of the call to continue from; 0: the end."""
     thread: str = ""
@@ -34,7 +35,7 @@ class ChatModel(Struct, frozen=True):
     """The model of a chat.
 
     - `window`: tokens (0: unknown); `origin`: how it is known.
-    - `models`: ids that the endpoint lists, if it was asked, and their windows in tokens (0: not listed).
+    - `models`: ids that the endpoint lists, if it was asked, and their windows in tokens (0: window unknown).
     - `why`: the reason for the choice.
     - `most_output`: the limit of an answer in tokens (0: unknown).
     """
@@ -49,12 +50,12 @@ class ChatModel(Struct, frozen=True):
 
     @property
     def is_offline(self) -> bool:
-        """Whether it is the embedded provider, which is no model."""
+        """Whether it is the offline provider, which is no model."""
         return self.endpoint.kind == OFFLINE
 
 
 def runs_model(chat_model: ChatModel) -> bool:
-    """Whether the server is a known one that runs the model itself, or the embedded provider.
+    """Whether the server is a known one that runs the model itself, or the offline provider.
 
     A program at a local address that is no known server may forward everything.
     """
@@ -70,6 +71,7 @@ def stays_on_machine(chat_model: ChatModel) -> bool:
 def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
     """Whether a request to `chat_model` counts as free.
 
-    That is if a known server runs the model itself, or if a local one has no list price (`usd`) for it.
+    That is if a known server runs the model itself, or if the endpoint is local and the request has no list price
+    (`usd` is None).
     """
     return runs_model(chat_model) or (chat_model.endpoint.local and usd is None)

@@ -20,7 +20,7 @@ class ChatSource(SessionSource):
     """Opens the session of `host`; otherwise the same as the source of a recording."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host.choice.name or "chat", host.config.settings)
+        super().__init__(host.choice.session or "chat", host.config.settings)
         self.host = host
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:

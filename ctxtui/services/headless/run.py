@@ -68,7 +68,7 @@ class HeadlessRun:
     def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = lambda news: None) -> None:
         self._options = options
         self._host = host
-        self._say = say
+        self._print = say
         self._observe = observe
         counts = LocalCounts()
         # Labels are only needed for the log folder.
@@ -159,6 +159,13 @@ class HeadlessRun:
             raise
         await asyncio.to_thread(self._store_edits)
         return self._make_result()
+
+    def _say(self, line: str) -> None:
+        try:
+            self._print(line)
+        except Exception as error:
+            self._error = error  # may be caught on its way, as an error of the turn
+            raise
 
     def _raise_error(self) -> None:
         error, self._error = self._error, None

@@ -48,8 +48,7 @@ class ChatModelAccess:
 
         model = self._host.chat_model
         if model is not None:
-            # `name` is the session to continue, not the model's.
-            return replace(self._host.choice, model=model.model, name="")
+            return replace(self._host.choice, model=model.model, session="")
         return parse_choice(scene.call.model) if scene.call.model else None
 
     @property

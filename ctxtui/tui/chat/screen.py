@@ -228,7 +228,7 @@ class ChatScreen(SessionScreen):
         host = self.state.host
         # Look this up before this chat is recorded itself.
         unfinished = (
-            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
+            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.session else ""
         )
         # The host's own requests are those of the main thread, whichever is shown.
         host.overlay = lambda: self.edits.overlay_of(MAIN)

@@ -42,7 +42,7 @@ class StartController(ChatController):
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pane: StartPane) -> None:
         super().__init__(state, prompt, access)
         self._pane = pane
-        self._has_begun = bool(self.host.choice.name)
+        self._has_begun = bool(self.host.choice.session)
         state.on.shown.subscribe(self._check_begun)
         state.chat_signals.early.subscribe(self._show_waiting)
         state.chat_signals.model.subscribe(self._show_model)

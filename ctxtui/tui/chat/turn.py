@@ -22,7 +22,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import ALL_LINES, LiveAnswer, category_of
-from ctxtui.views.transcript.open_block import OpenBlock
+from ctxtui.views.transcript.open_block import OpenState
 
 if TYPE_CHECKING:
     from ctxtui.services.counting.live_count import LiveCount
@@ -214,7 +214,7 @@ class TurnController(ChatController):
         text_category = category_of("text")
         for node in tree.path(head, before):
             if tree[node].category == text_category and tree[node].block.kind != "header":
-                rows.opened[node] = OpenBlock(ALL_LINES)
+                rows.opened[node] = OpenState(ALL_LINES)
 
     def _on_call_failed(self, moment: progress.CallFailed) -> None:
         self._end_answer()

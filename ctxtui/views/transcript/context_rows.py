@@ -24,7 +24,7 @@ from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, rows
 from ctxtui.views.transcript.block_details import if_on_path
-from ctxtui.views.transcript.open_block import EXTENSION_FACTOR, Bodies, OpenBlock, body_line
+from ctxtui.views.transcript.open_block import EXTENSION_FACTOR, Bodies, OpenState, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
 
@@ -170,7 +170,7 @@ class ContextRows:
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
         self.bodies = Bodies(readings, highlight)
-        self.opened: dict[int, OpenBlock] = {}
+        self.opened: dict[int, OpenState] = {}
         self.folded: set[int] = set()
         self.scene: Scene | None = None
         self.ledger: CostLedger | None = None
@@ -195,7 +195,7 @@ class ContextRows:
         """The reading layout, if it is active."""
         self.read: set[str] = set()
         """Edits whose inserts the user has opened."""
-        self._open_inserts: dict[str, OpenBlock] = {}
+        self._open_inserts: dict[str, OpenState] = {}
         self._line_cache, self._row_cache = LineCache(), RowCache()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
@@ -368,7 +368,7 @@ class ContextRows:
         entry = self.entry(index)
         return entry > 0 and self.scene is not None and rows.is_user_text(self.scene.session.tree[entry])
 
-    def open_state(self, index: int) -> OpenBlock | None:
+    def open_state(self, index: int) -> OpenState | None:
         """The open state of row `index`; None if it is one line."""
         entry = self.entry(index)
         if entry < 0:
@@ -377,7 +377,7 @@ class ContextRows:
         state = self.opened.get(entry)
         if state is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return state
-        return OpenBlock(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
+        return OpenState(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     @property
     def streaming_rows(self) -> range:
@@ -400,14 +400,14 @@ class ContextRows:
             return
         if state is None:
             self.folded.discard(entry)
-            self.opened[entry] = OpenBlock(self.preview_lines, bool(raw))
+            self.opened[entry] = OpenState(self.preview_lines, bool(raw))
         elif raw is not None:
             self.opened[entry] = replace(state, raw=raw)
         else:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
-    def _toggle_insert(self, index: int, open_block: OpenBlock | None, raw: bool | None) -> None:
+    def _toggle_insert(self, index: int, open_block: OpenState | None, raw: bool | None) -> None:
         new = self.insert_at(index)
         if new is None:
             if self._staged is not None and self.is_folded(index):
@@ -418,7 +418,7 @@ class ContextRows:
         if open_block is not None and raw is None:
             del self._open_inserts[new.edit.id]
         else:
-            self._open_inserts[new.edit.id] = OpenBlock(open_block.lines if open_block else INSERT_LINES, bool(raw))
+            self._open_inserts[new.edit.id] = OpenState(open_block.lines if open_block else INSERT_LINES, bool(raw))
 
     def is_folded(self, index: int) -> bool:
         entry = self.entry(index)
@@ -428,7 +428,7 @@ class ContextRows:
         node = self.readings.tree[entry] if entry > 0 else None
         return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
 
-    def body(self, index: int, open_block: OpenBlock, room: int) -> Body:
+    def body(self, index: int, open_block: OpenState, room: int) -> Body:
         assert self.scene is not None
         new = self.insert_at(index)
         if new is not None:

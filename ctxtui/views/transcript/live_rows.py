@@ -13,7 +13,7 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans, fit_spans
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.open_block import OpenBlock
+from ctxtui.views.transcript.open_block import OpenState
 from ctxtui.views.transcript.row_index import RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
 
@@ -94,8 +94,8 @@ class LiveRows(ContextRows):
             return self.scene.tip if self.scene is not None else 0
         return super().entry(index)
 
-    def open_state(self, index: int) -> OpenBlock | None:
-        return OpenBlock(ALL_LINES) if index >= self.recorded else super().open_state(index)
+    def open_state(self, index: int) -> OpenState | None:
+        return OpenState(ALL_LINES) if index >= self.recorded else super().open_state(index)
 
     @property
     def streaming_rows(self) -> range:

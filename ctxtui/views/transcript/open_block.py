@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 EXTENSION_FACTOR: Final = 8
+"""`e` shows this many times as many lines."""
 
 
-class OpenBlock(Struct, frozen=True):
-    """The open state of a block: at most `lines` lines, as JSON if `raw`.
+class OpenState(Struct, frozen=True):
+    """The open state of a block: at most `lines` lines of content, as JSON if `raw`.
 
-    `start`: its plain text from that character on (None: its content from the beginning).
+    `start`: show the plain text from this character on; None: all content.
     """
 
     lines: int
@@ -41,6 +42,11 @@ class OpenBlock(Struct, frozen=True):
 
 
 class Bodies:
+    """Caches the wrapped lines of opened blocks.
+
+    `clear` it when the figures or the call change.
+    """
+
     def __init__(self, readings: Readings, highlight: Highlight | None) -> None:
         self._readings = readings
         self.highlight = highlight
@@ -51,7 +57,7 @@ class Bodies:
         self._find = find
         self.clear()
 
-    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int) -> Body:
+    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenState, room: int) -> Body:
         key = (entry, open_block.raw, open_block.start, room)
         body = self._cache.get(key)
         if body is None:
@@ -59,7 +65,7 @@ class Bodies:
             body = self._cache.put(key, content.body(room, self._find))
         return body
 
-    def insert_body(self, new: InsertedBlock, open_block: OpenBlock, room: int) -> Body:
+    def insert_body(self, new: InsertedBlock, open_block: OpenState, room: int) -> Body:
         key = (new.item.block.digest, open_block.raw, room)
         body = self._cache.get(key)
         if body is None:
@@ -76,7 +82,7 @@ class Bodies:
         self._cache.clear()
 
     def _content(
-        self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
+        self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenState, room: int
     ) -> Content:
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block, name_missing
@@ -110,7 +116,7 @@ class Bodies:
 
 def body_line(
     body: Body,
-    open_block: OpenBlock,
+    open_block: OpenState,
     line: int,
     gutter: Span,
     style: str,
@@ -125,20 +131,25 @@ def body_line(
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(open_block.lines)
     if line <= shown:
-        spots = body.hits_in(line - 1)
-        if not spots:
+        hit_ranges = body.hits_in(line - 1)
+        if not hit_ranges:
             return [gutter, Span("     "), Span("│ ", style), *(body.line(line - 1) or ())]
         # Late import: only needed for a search.
         from ctxtui.views.transcript.hits import highlight_ranges
 
-        at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
-        return [gutter, Span("     "), Span("│ ", style), *highlight_ranges(body.line(line - 1) or (), spots, at)]
+        current = hit_ranges.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
+        return [
+            gutter,
+            Span("     "),
+            Span("│ ", style),
+            *highlight_ranges(body.line(line - 1) or (), hit_ranges, current),
+        ]
     if line <= shown + len(details):
         return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
     return [gutter, Span("     "), Span("╰ ", style), *_closing_line(body.count_hidden(shown), open_block, money)]
 
 
-def _closing_line(more: int | None, open_block: OpenBlock, money: str) -> list[Span]:
+def _closing_line(more: int | None, open_block: OpenState, money: str) -> list[Span]:
     hidden = "" if more == 0 else "more lines  " if more is None else f"{numbers.many(more, 'more line')}  "
     keys = (
         "⏎ fold  "
@@ -158,7 +169,10 @@ _FIGURES: Final = _NAME + _BAR + 10
 
 
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
-    """Labelled segments of `node`'s block with `text`, then a rule; empty without any."""
+    """Rows of the labelled segments in `node`'s block with `text`, and a line below them.
+
+    Empty if the block has no labels or is not counted.
+    """
     if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)

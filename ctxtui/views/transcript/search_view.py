@@ -8,7 +8,7 @@ from ctxtui.analysis.content.search import Find
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.hits import HitAt
-from ctxtui.views.transcript.open_block import OpenBlock
+from ctxtui.views.transcript.open_block import OpenState
 
 MAX_LINES_TO_HIT: Final = 60
 """Lines of a block that are laid out to find a hit; a later hit is shown as an excerpt."""
@@ -38,7 +38,7 @@ class TranscriptSearch:
         self._refold()
         if not rows.readings.ready(hit.node):
             # A large block is not decoded yet: show its start until it is.
-            rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=hit.start)
+            rows.opened[hit.node] = OpenState(rows.preview_lines, start=hit.start)
             return 1
         words = rows.readings.words(hit.node)
         if len(words) < grid.text // 2 and "\n" not in words and hit.node not in rows.opened:
@@ -52,12 +52,12 @@ class TranscriptSearch:
         if words.count("\n", 0, hit.start) >= MAX_LINES_TO_HIT or hit.start > MAX_LINES_TO_HIT * grid.body:
             return 0
         before = rows.opened.get(hit.node)
-        state = OpenBlock(before.lines if before else rows.preview_lines)
+        state = OpenState(before.lines if before else rows.preview_lines)
         rows.opened[hit.node] = state
         spot = rows.body(rows.index_of(hit.node), state, grid.body).hit(hit.nth, 2 * MAX_LINES_TO_HIT)
         if spot is None:
             return 0
-        rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2))
+        rows.opened[hit.node] = OpenState(max(state.lines, spot.line + 2))
         rows.current_hit = hit.node, hit.nth
         return spot.line + 1
 
@@ -67,10 +67,10 @@ class TranscriptSearch:
         start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - CHARS_BEFORE_HIT)
         assert rows.find is not None
         nth = sum(1 for _ in rows.find(words[start : hit.start]))
-        state = rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=start)
+        state = rows.opened[hit.node] = OpenState(rows.preview_lines, start=start)
         spot = rows.body(rows.index_of(hit.node), state, grid.body).hit(nth, MAX_LINES_TO_HIT)
         if spot is None:
             return 1
-        rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2), start=start)
+        rows.opened[hit.node] = OpenState(max(state.lines, spot.line + 2), start=start)
         rows.current_hit = hit.node, nth
         return spot.line + 1

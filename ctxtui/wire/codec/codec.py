@@ -1,4 +1,4 @@
-"""Decode bodies into items and a skeleton, and encode them again, by a dialect's grammar."""
+"""Decode bodies into items (blocks) and a skeleton (the rest), and encode them again."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from ctxtui.wire.request import Request
 class _SectionText(NamedTuple):
     """A section of a body as it is written.
 
-    `member`: its member's index; `gaps`: the texts around its `elements` (one for a string); `form`: as in
-    `codec.skeleton`.
+    `member`: its index among the body's members; `elements`: its messages, tools or texts (one if it is a string);
+    `gaps`: the texts around them; `form`: as in `codec.skeleton`.
     """
 
     section: Section
@@ -122,9 +122,9 @@ def _find_section(section: Section, text: str, members: Sequence[Member], memo: 
 
 
 def _find_elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
-    """The elements of a section, and whether they are a list or one object.
+    """The elements of a section, and whether they are a list (`LIST`) or one object (`OBJECT`).
 
-    None if it holds neither.
+    None and `RAW` if it holds neither.
     """
     if member.items is not None:
         return member.items, LIST
@@ -230,6 +230,6 @@ def _write_body(request: Request, grammar: Grammar) -> str:
 
 
 def own_items(request: Request) -> list[tuple[int, Item]]:
-    """The items that the body itself holds, numbered within it."""
+    """The items in the body itself, without those that the provider keeps, numbered from 0."""
     first, count = request.skeleton.parts.get("carried", (0, 0))
     return list(enumerate((*request.items[:first], *request.items[first + count :])))

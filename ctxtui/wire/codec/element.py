@@ -1,7 +1,7 @@
 """Spelling of one element of a request: a message, a tool, a text of the system prompt.
 
-An element needs no record if the body's style reproduces it and its blocks' kinds tell its size. Any other has an
-*oddity*, a JSON object with
+The skeleton records nothing about an element that the body's style reproduces, if its blocks' kinds tell its size. Any
+other element has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
 - ``style``: the number of the style that reproduces it,
@@ -38,7 +38,7 @@ def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
 
 
 def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Oddity | None:
-    """Record what `write` needs to reproduce `raw`; None if the first of `styles` reproduces it.
+    """The oddity with which `write` reproduces `raw`; None if the first of `styles` does.
 
     A style that is needed and not yet in `styles` is added to them, up to `MAX_STYLES`.
     """
@@ -111,9 +111,9 @@ def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int
 
 
 def _string_key(value: Json) -> list[str]:
-    """The key of the first string in a block besides its type.
+    """A list with the key of the first string in a block besides its type; empty if none.
 
-    For a plain string, that of the text. Empty if none.
+    For a plain string, it has the key of its text.
     """
     if not isinstance(value, dict):
         return []
@@ -121,9 +121,9 @@ def _string_key(value: Json) -> list[str]:
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Oddity | None, styles: Sequence[Style]) -> str:
-    """Write the element made of `pieces` as its oddity says.
+    """Write the element made of `pieces` as its oddity `odd` says.
 
-    Without one in the first of `styles`, the body's.
+    Without an oddity it is written in the first of `styles`, which is the body's.
     """
     if odd and "pieces" in odd:
         return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
@@ -144,8 +144,8 @@ def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> 
 def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
     """Write the element in the body's style, but the blocks in `spell` as their slots say.
 
-    Their placeholders are written first, and then replaced. If the result decodes to another value (the section's join
-    may look into blocks), everything is written in the body's style.
+    Placeholders are written for these blocks and then replaced. If the result decodes to another value (the section's
+    join may look into blocks), everything is written in the body's style.
     """
     style, whole = styles[0], section.join(pieces)
     placeholders = list(pieces)

@@ -1,4 +1,4 @@
-"""The frame of a body: its members verbatim, with slots for the context sections."""
+"""The frame of a body: its members verbatim, with a slot for each section of context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cache of decoded elements, as agents resend their history."""
+"""Cache of decoded elements (messages, tools, system texts): agents resend their history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart
 
 GENERATIONS: Final = 8
-"""Bodies that an element may be missing from before it can be dropped. Enough for interleaved conversations."""
+"""Number of last bodies whose elements are kept. Enough for interleaved conversations."""
 
 
 class Element(Struct):

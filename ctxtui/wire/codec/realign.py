@@ -1,5 +1,6 @@
-"""Adapt a skeleton to edited blocks; the others keep their spelling and cache breakpoints.
+"""Adapt a skeleton to edited blocks; others keep their spelling and cache breakpoints.
 
+A skeleton is a request body without its blocks; it records where their spelling differs from the body's usual style.
 Elements (a message, a tool, a system text) and their oddities are described in `codec.element`.
 """
 
@@ -33,6 +34,8 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _SectionItems(NamedTuple):
+    """A section with the indexes of its items before and after the edit."""
+
     section: Section
     old: list[int]
     new: list[int]
@@ -176,8 +179,8 @@ def _group_items(
     section_items: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], old_elements: _OldElements
 ) -> list[list[int]]:
     """Group the new items into elements."""
-    # An element begins at the first block of an old one, or at a new block that can begin one; in a merged section,
-    # where the blocks of another old element follow.
+    # An element begins at the first block of an old element, or at a new block that can begin one. In a merged section
+    # it begins where blocks of another old element follow.
     groups: list[list[int]] = []
     element = -1
     for n in section_items.new:
@@ -201,10 +204,10 @@ def _group_items(
 def _element_oddity(
     origins: Sequence[tuple[int, int] | None], before: dict[str, Oddity], sizes: Sequence[int]
 ) -> Oddity:
-    """Spelling that an element keeps from the old elements that its blocks come from.
+    """Spelling that a new element keeps from the old elements that its blocks come from.
 
-    `origins`: for each of its blocks the old element and the index in it (None: a new block); `before`, `sizes`: the
-    old elements' oddities, and their numbers of blocks.
+    `origins`: for each block of the new element, the old element and the index in that (None: a new block); `before`,
+    `sizes`: the old elements' oddities, and their numbers of blocks.
     """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:

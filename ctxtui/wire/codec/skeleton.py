@@ -8,10 +8,10 @@ The JSON of a skeleton (`Skeleton.parts`):
   element without a list, or ``raw`` for a value of the wrong type, which stays in the frame), ``text`` of a string that
   the dominant style does not reproduce, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Oddity`
   by element number);
-- ``marks``: cache breakpoints as ``[item, inner, key, at, value]`` (`parts.WireMarker`), `item` counting the items that
-  the body itself holds, in all its sections;
-- ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
-  (``previous_response_id``).
+- ``marks``: cache breakpoints as ``[item, inner, key, at, value]`` (`parts.WireMarker`); ``item`` numbers the items
+  that the body itself holds, in all its sections;
+- ``carried``: ``[first, count]`` of the items that are on the call's path but not in the body, because the provider
+  keeps them (``previous_response_id``).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def usual_gaps(count: int, style: Style, section: Section) -> list[str]:
 
 
 def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
-    """Number of blocks from `at` on that form one element, judged by their kinds."""
+    """Number of blocks from index `at` on that form one element, judged by their kinds."""
     if section.merged:
         return len(kinds) - at
     end = at + 1

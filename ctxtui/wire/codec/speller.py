@@ -15,10 +15,10 @@ from ctxtui.wire.grammar import GRAMMARS, Section
 
 
 class Speller:
-    """Encodes items under `skeleton`; the result equals `registry.encode`.
+    """Encodes items under `skeleton`; the result equals that of `registry.encode`.
 
-    The skeleton must be of a minified body without cache breakpoints (else `ValueError`) and without oddities
-    (unchecked), such as `speech.build_template` makes.
+    The skeleton must be of a minified body without cache breakpoints (else `ValueError`). It must not record unusual
+    spellings, which is not checked. `speech.build_template` makes such skeletons.
     """
 
     def __init__(self, skeleton: Skeleton) -> None:

@@ -17,9 +17,9 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a character, which UTF-8 cannot hold."""
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
 _PLUS: Final = re.compile(r"(?<![eE])\+")
-"""A plus sign that is not after an ``e``: .NET escapes it in strings, and a number's exponent (``1e+5``) may hold it.
+"""A plus sign that is not after an ``e``: .NET escapes it in strings, but not in a number's exponent (``1e+5``).
 
-One after an ``e`` in a string is missed: the caller then keeps the text itself.
+A plus sign after an ``e`` in a string is missed: the caller then keeps the text itself.
 """
 _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
 """Characters that occur outside of strings, so that no style may escape them everywhere."""
@@ -126,8 +126,8 @@ def _write_leaf(value: Json, ascii_: bool) -> str:
 def detect(text: str, at: int, depth: int = 0) -> Style:
     """Guess the style of the container at character `at` of `text`, `depth` steps in.
 
-    By the white space around its first item and all escapes of `text`. The caller checks that the style reproduces the
-    text.
+    It is guessed from the white space around the first item and from all escapes of `text`. The caller checks that the
+    style reproduces the text.
     """
     comma, colon, newline, indent = _detect_layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:

@@ -35,7 +35,8 @@ _INVALID_ID_CHARS: Final = re.compile(r"[^a-zA-Z0-9_-]")
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``system`` and ``messages``.
 
-    With `same`, blocks are Anthropic's own and stay verbatim; blank text and unsigned thinking are left out.
+    With `same`, the parts were recorded in this dialect and stay verbatim, except blank text and unsigned thinking,
+    which are left out.
     """
     messages: list[dict[str, Json]] = []
     for turn in turns:
@@ -57,8 +58,8 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
     """Make system messages user messages, except where Anthropic allows them (facts §1).
 
-    Allowed: after the user, or after an assistant message that ends in a server tool's result; and before the
-    assistant, or last.
+    A system message is allowed after the user, or after an assistant message that ends in a server tool's result, if an
+    assistant message or nothing follows.
     """
     placed: list[dict[str, Json]] = []
     for n, message in enumerate(messages):

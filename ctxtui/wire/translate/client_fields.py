@@ -1,4 +1,4 @@
-"""Remove fields that clients add to blocks in their own files and that providers refuse."""
+"""Remove fields that clients add to blocks in their recordings and that providers refuse."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ def build_body(
 
     Also return what it could not express, in lines.
 
-    - If `items` were recorded in `dialect` (but Ollama's), blocks are written verbatim, else through their reading.
+    - If `items` were recorded in `dialect`, blocks are written verbatim (not Ollama's), else from their `BlockContent`.
     - Tool results directly follow their calls.
     - Left out are calls and results without counterpart, content that was not recorded and unreadable records.
 
-    `params` are further top-level members. Those of the request in another dialect that the items are from, whose
-    skeleton is `recorded`, are translated. Raises `KeyError` for an unknown dialect.
+    `params` are further top-level members. If the items are from a request in another dialect, whose skeleton is
+    `recorded`, its parameters are translated. Raises `KeyError` for an unknown dialect.
     """
     losses = Losses()
     if recorded is not None:
@@ -127,8 +127,8 @@ def export_request(
 ) -> tuple[bytes, list[str]]:
     """Export a call's request in `dialect`; also return what was lost.
 
-    With the call's own `skeleton` in that dialect, it is byte for byte what was sent. Raises `Malformed` if the
-    skeleton, of a damaged recording, does not produce JSON.
+    If the call's `skeleton` is in that dialect, the result is byte for byte what was sent. Raises `Malformed` if the
+    skeleton of a damaged recording does not produce JSON.
     """
     if skeleton is not None and skeleton.dialect == dialect:
         body = encode(Request(tuple(items), skeleton))
@@ -144,7 +144,7 @@ _NOT_NOTED: Final = frozenset(
     "role content parts tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
-"""Members of a message that its blocks hold, that name it, or that describe its spelling."""
+"""Members of a message that its blocks contain, that identify it, or that describe its spelling."""
 _ANSWERING: Final = frozenset({"tool", "function"})
 """Roles whose messages repeat the tool's name from the call."""
 _NO_DETAIL: Final = ("", "auto", None)

@@ -35,8 +35,9 @@ MODEL: Final = "model"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``systemInstruction`` and ``contents``.
 
-    With `same`, parts are Google's own and stay verbatim; empty text is left out. If one of them is signed, a turn of
-    the model whose first call has no signature gets `UNSIGNED`; without `same` every such turn does.
+    With `same`, the parts were recorded in this dialect and stay verbatim, except empty text, which is left out. If one
+    of them is signed, each turn of the model whose first call lacks a signature gets `UNSIGNED` there; without `same`,
+    each such turn gets it anyway.
     """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}
@@ -98,7 +99,7 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
 def _with_signature(parts: list[Json]) -> list[Json]:
     """Add `UNSIGNED` to the first call of a turn if it is unsigned.
 
-    Google requires only that one.
+    Google requires no signature of later calls.
     """
     first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None

@@ -1,4 +1,4 @@
-"""Captions and pictures of a turn in each dialect."""
+"""Images and documents of a turn, and their captions, as each dialect writes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def for_anthropic(media: Media, losses: Losses) -> Json | None:
 
 
 def to_url(media: Media) -> str:
-    """A data URL, or its own if it has no data."""
+    """A data URL with the media's content, or its address if it has no content."""
     return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
 
 

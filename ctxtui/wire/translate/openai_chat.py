@@ -34,8 +34,8 @@ _REASONING_KEY: Final = "reasoning_content"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``messages``, the system prompt first.
 
-    With `same`, blocks are Chat's own and stay verbatim; empty text is left out, and the reasoning of a message is
-    joined under ``reasoning_content``.
+    With `same`, the parts were recorded in this dialect and stay verbatim, but empty text is left out, and the
+    reasoning of a message is joined under ``reasoning_content``.
     """
     messages: list[Json] = []
     first = _write_content(system, "system", same, losses)
@@ -114,7 +114,7 @@ def _write_call(part: TurnPart, same: bool) -> Json:
 
 
 def _write_result(part: TurnPart, losses: Losses) -> Json:
-    """Write a tool message: its own blocks, or a text, without pictures and error flag."""
+    """Write a tool message: its recorded blocks, or its text without images and error flag."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
         content = _write_content([to_part(block) for block in blocks], TOOL, True, losses) or ""

@@ -32,8 +32,8 @@ _FOLLOWING: Final = ("_call", "reasoning", "program", AGENT_ITEM)
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``instructions`` and ``input``.
 
-    With `same`, blocks are Responses' own and stay verbatim, but for reasoning without its output directly after it.
-    Empty text is always left out.
+    With `same`, the parts were recorded in this dialect and stay verbatim, except reasoning that its output does not
+    directly follow. Empty text is always left out.
     """
     items: list[Json] = []
     free_text_ids = {part.id for turn in turns for part in turn.parts if part.category == CALL and is_free_text(part)}
@@ -88,7 +88,7 @@ def _end_message(items: list[Json], role: str, content: list[Json]) -> list[Json
 
 
 def _content_parts(part: TurnPart, role: str, verbatim: bool, losses: Losses) -> list[Json] | None:
-    """The content parts that a part adds to a message; None if it is an item of its own."""
+    """The content that `part` adds to a message; None if it is written as a separate item."""
     if part.category == TEXT:
         if not part.reading.text:
             losses.note("empty text")

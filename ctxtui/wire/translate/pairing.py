@@ -16,7 +16,7 @@ NO_CALL: Final = "tool results without a call"
 
 
 def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
-    """Put the results of each turn's calls directly after it.
+    """Put the results of each turn's calls directly after the turn.
 
     Calls and results without counterpart are dropped, and so is thinking at the end of a turn. Neighbouring assistant
     turns are merged: their calls must be together before the results. An empty or reused id is replaced.

@@ -90,7 +90,7 @@ _OLD_NAMES: Final[dict[str, dict[str, str]]] = {
     CHAT: {"max_tokens": LIMIT, "function_call": CHOICE},
     GOOGLE: {"generationConfig.responseSchema": FORMAT, "generationConfig.responseMimeType": FORMAT},
 }
-"""Further parameters, which are read and not written: newer versions of the API refuse them, or have another one."""
+"""Older names, which are read but not written: newer versions of the API refuse or replace them."""
 _GROUPS: Final = {
     ANTHROPIC: frozenset({"output_config"}),
     RESPONSES: frozenset({"text", "reasoning"}),
@@ -99,7 +99,7 @@ _GROUPS: Final = {
 }
 """Objects whose members are parameters of their own."""
 _NO_PARAMETERS: Final = frozenset({"model", "previous_response_id", *MARKER_KEYS})
-"""Members that a new body has in another way; cache markers are noted with those of blocks."""
+"""Members that are not translated here: the new body has its own, and cache markers are noted with those of blocks."""
 _DEFAULTS: Final = (
     ("stream", False),
     ("n", 1),
@@ -109,7 +109,7 @@ _DEFAULTS: Final = (
     ("response_format", {"type": "text"}),
     ("generationConfig.responseMimeType", "text/plain"),
 )
-"""Values that are as good as none: parameters with the value that holds without them."""
+"""Parameters with the value that they have by default: leaving them out changes nothing."""
 _MAX_STOPS: Final = {CHAT: 4, GOOGLE: 5}
 _EFFORTS: Final = {
     ANTHROPIC: frozenset("low medium high xhigh max".split()),
@@ -125,8 +125,8 @@ def translate_parameters(
 ) -> dict[str, Json]:
     """Translate the top-level members `params` of a request in `source` to the dialect `target`.
 
-    `tools` are the names of the tools that the new body offers. A parameter that `target` does not have, or not with
-    this value, is noted in `losses` by its path in the source; one without effect is left out.
+    `tools` are the names of the tools that the new body offers. If `target` lacks a parameter or does not allow its
+    value, the parameter's path in the source is noted in `losses`; a parameter without effect is left out.
     """
     known = {**_OLD_NAMES.get(source, {}), **_SETTINGS.get(source, {})}
     paths = {setting: path for path, setting in _SETTINGS[target].items()}
@@ -183,8 +183,9 @@ def _put(body: dict[str, Json], path: str, value: Json, target: str) -> None:
             del body[name]
 
 
-# Neutral values. A format is {"schema": ...} with further members of OpenAI's, or `_ANY_JSON`. A tool choice is "auto",
-# "any", "none", or {"tool": name}. None: the value is not understood.
+# Neutral values, which are read from one dialect and written in another. A format is {"schema": ...} with further
+# members of OpenAI's, or `_ANY_JSON`. A tool choice is "auto", "any", "none", or {"tool": name}. None: the value is not
+# understood.
 
 _ANY_JSON: Final[dict[str, Json]] = {}
 _NO_EFFECT: Final = ((CHOICE, "auto"), (PARALLEL, True), (LIMIT, -1))

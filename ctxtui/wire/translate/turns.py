@@ -1,4 +1,4 @@
-"""Dialect-independent turns of text, calls, results and pictures, read from items."""
+"""Items read as dialect-independent turns: adjacent parts (text, calls ...) of one role."""
 
 from __future__ import annotations
 
@@ -76,9 +76,10 @@ _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_M
 
 
 class TurnPart(NamedTuple):
-    """A part of a turn, with its own JSON: a block, or an item of several.
+    """A part of a turn: one block, or several that form one item of the Responses API.
 
-    A ``tool message`` of Chat is one part, whose `value` is the list of its blocks.
+    `value` is its JSON, `reading` its neutral content. A ``tool message`` of Chat is one part, whose `value` is the
+    list of its blocks.
     """
 
     category: str
@@ -104,6 +105,8 @@ class Turn(Struct):
 
 
 class Losses:
+    """Counts what a translation could not express, by reason."""
+
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
@@ -140,7 +143,7 @@ def detect_dialect(items: Iterable[Item]) -> str:
 
 
 def _is_ollama_only(block: Block) -> bool:
-    """Arguments as an object, a tool's name in a header, or bare base64 for a picture."""
+    """Whether it is a call with an object as arguments, a tool's header, or a bare image."""
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
         inner = value.get("function") if isinstance(value, dict) else None
@@ -151,7 +154,7 @@ def _is_ollama_only(block: Block) -> bool:
 
 
 def _is_google(block: Block) -> bool:
-    """A header that names parts, or a call, a result or a medium without a type."""
+    """Whether it is a header that names parts, or a call, result or medium without a type."""
     if block.kind == HEADER:
         return b'"parts":' in block.body
     if block.kind in ("function_call", "function_response", "image", "document"):
@@ -161,6 +164,7 @@ def _is_google(block: Block) -> bool:
 
 
 def tool_dialect(value: Json) -> str:
+    """The dialect of a tool definition, by its members; Anthropic's if none tells."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
     if value.keys() & _GOOGLE_SCHEMAS or not value.keys() & {"name", "type", "function", "custom"}:

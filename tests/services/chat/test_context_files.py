@@ -245,7 +245,7 @@ async def test_what_was_in_flight_comes_back_with_its_files(tmp_path: Path) -> N
         id_ = host.session.about.id
         assert host.writer is not None
         host.writer.wait(5.0, host.writer.last_ticket)
-        again = Host(replace(wish, name=id_), settings(tmp_path), work)
+        again = Host(replace(wish, session=id_), settings(tmp_path), work)
         await host.close()
         await asyncio.to_thread(again.open)
         other = Chat(again)

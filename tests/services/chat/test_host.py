@@ -244,12 +244,12 @@ async def test_a_chat_goes_on_where_it_was(tmp_path: Path) -> None:
             await made.say("one")
             made.host.keep_draft("half a thou")
             id_ = made.host.session.about.id
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             assert made.host.recovered.draft == "half a thou"
             await made.say("two")
             assert len(made.host.session.calls) == 2
         assert server.bodies[1][: server.bodies[0].rindex(b"]")] == server.bodies[0][: server.bodies[0].rindex(b"]")]
-        async with chat(server, tmp_path, ModelChoice(name=id_, call=1)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_, call=1)) as made:
             await made.say("other")
             assert made.host.session.about.id != id_ and len(made.host.session.calls) == 1
         assert [m["content"][0]["text"] for m in json.loads(server.bodies[2])["messages"]] == ["one", "first", "other"]
@@ -263,7 +263,7 @@ async def test_long_outputs_of_an_earlier_process_can_be_recalled_and_are_not_re
             id_ = made.host.session.about.id
         with Store.open(database(tmp_path)) as store:
             store.put_artifact(id_, "output-1.1", b"all of it")
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             await made.say("what was it?")
             assert made.host.tools is not None and made.host.tools.commands._store_output("more") == "output-2.1"
         assert "all of it" in json.dumps(json.loads(server.bodies[2])["messages"][-1])
@@ -284,7 +284,7 @@ async def test_what_waited_and_was_said_is_not_said_again(tmp_path: Path) -> Non
             assert made.host.writer is not None
             made.host.writer.put(InFlight("", 1.0, "queue", '["late"]'))
             made.host.writer.put(InFlight("", 1.0, "said", "late"))
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             assert made.host.recovered.queue == ()
             await made.say("three")
         said = [json.loads(body)["messages"] for body in server.bodies][-1]
@@ -312,7 +312,7 @@ async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
                 store.backup(copy / "ctxtui.db")
         (tmp_path / "home" / "ctxtui.db").unlink()
         (copy / "ctxtui.db").rename(database(tmp_path))
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             found = made.host.recovered
             assert found.partial is not None and found.partial.id == "m1"
             assert "m1" in made.host.session.calls

@@ -180,7 +180,7 @@ async def test_a_chat_does_not_ask_the_provider_of_the_settings_for_another_ones
         ("openai", "openai", "gpt-6.1-terra"),
         ("", "anthropic", "claude-sonnet-4-5-20250929"),
     ):
-        host = Host(ModelChoice(name=str(sample_paths()[0])), config(tmp_path, provider=provider), tmp_path)
+        host = Host(ModelChoice(session=str(sample_paths()[0])), config(tmp_path, provider=provider), tmp_path)
         await asyncio.to_thread(host.open)
         chosen = await host._choose_model()
         assert (chosen.endpoint.name, chosen.model) == (name, model)

@@ -60,7 +60,7 @@ async def test_a_server_that_is_new_is_offered_in_a_chat_that_continues(tmp_path
         async with chat(server, tmp_path) as made:
             await made.say("hoi")
             id_ = made.host.session.about.id
-        async with chat(server, tmp_path, ModelChoice(name=id_), mcp=f"{{{one}}}") as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_), mcp=f"{{{one}}}") as made:
             await made.say("and?")
         first, second = (json.loads(body) for body in server.bodies)
     assert "mcp__small__add" in [tool["name"] for tool in second["tools"]]

@@ -1,4 +1,4 @@
-"""The embedded provider of a chat: a process of its own, gone when the chat is."""
+"""The offline provider of a chat: a process of its own, gone when the chat is."""
 
 from __future__ import annotations
 

@@ -55,20 +55,20 @@ async def test_a_chat_of_another_process_is_refused_until_that_is_killed(tmp_pat
         other.start()
         assert ours.poll(30)
         with pytest.raises(InUse) as told:
-            Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work").open()
+            Host(ModelChoice(session=id_), config(tmp_path), tmp_path / "work").open()
         assert told.value.pid == other.pid and told.value.session == id_
         assert f"process {other.pid} since" in host_place(id_, settings)
         assert not is_unfinished(id_, settings) and unfinished_here(tmp_path / "work", settings) == ""
         (home,) = [one for one in SessionLibrary(settings, tmp_path).join_stored(()) if one.stored == id_]
         assert home.live
-        async with chat(server, tmp_path, ModelChoice(name=id_, call=1)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_, call=1)) as made:
             await made.say("a branch")
             assert made.host.session.about.id != id_
         assert other.pid is not None
         os.kill(other.pid, signal.SIGKILL)
         other.join(10)
         assert host_place(id_, settings) == "" and is_unfinished(id_, settings)
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             assert made.host.recovered.replayed == 1
             await made.say("second")
         with Store.open(path) as store:
@@ -88,7 +88,7 @@ async def test_an_answer_that_comes_in_here_is_not_recovered_there(tmp_path: Pat
         assert writer is not None and writer.wait(5)
         id_ = made.host.session.about.id
         with pytest.raises(InUse) as told:
-            Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work").open()
+            Host(ModelChoice(session=id_), config(tmp_path), tmp_path / "work").open()
         assert told.value.pid == os.getpid()
         assert not is_unfinished(id_, config(tmp_path).settings)
         with Store.open(database(tmp_path)) as store:
@@ -102,7 +102,7 @@ async def test_a_chat_that_was_opened_and_never_begun_lets_go(tmp_path: Path) ->
         async with chat(server, tmp_path) as made:
             await made.say("first")
             id_ = made.host.session.about.id
-        host = Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work")
+        host = Host(ModelChoice(session=id_), config(tmp_path), tmp_path / "work")
         host.open()
         assert host_place(id_, config(tmp_path).settings)
         assert await host.close()
@@ -121,7 +121,7 @@ async def test_a_chat_that_could_not_be_opened_lets_go(tmp_path: Path, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr("ctxtui.services.chat.continue_from.open_named", fail)
             with pytest.raises(Malformed):
-                Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work").open()
+                Host(ModelChoice(session=id_), config(tmp_path), tmp_path / "work").open()
         assert host_place(id_, config(tmp_path).settings) == ""
 
 
@@ -150,7 +150,7 @@ async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_rec
             assert hosts[number].wait(5)
         hosts[2].put(InFlight("m1", 3.0, "draft", "c drafts"))
         assert all(writer.close() for writer in hosts)
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             found = made.host.recovered
             assert len(found.others) == 2 and found.draft == "c drafts" and found.queue == ("later",)
             await made.say("go on")
@@ -164,7 +164,7 @@ async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_rec
         assert [sum("asks" in body for body in bodies) for bodies in whole] == [1, 1], "each begins where it began"
         said = [body for bodies in whole for body in bodies if "asks" in body or "a long story" in body]
         assert ["a asks" in "".join(said), "b asks" in "".join(said), "a long story" in "".join(said)] == [True] * 3
-        async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
+        async with chat(server, tmp_path, ModelChoice(session=id_)) as made:
             assert not made.host.recovered.others and not made.host.recovered.replayed
             await made.say("and on")
         assert str(server.bodies[2]).count("c asks") == 1

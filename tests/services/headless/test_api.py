@@ -122,11 +122,16 @@ def failing(*arguments: Any) -> Any:
 
 
 async def test_an_error_of_an_observer_or_a_policy_ends_the_run(given: dict[str, Any]) -> None:
-    for heard in ("observe", "say"):
+    for heard in ("observe", "print"):
         run = agent_run(**given)
         with pytest.raises(ValueError, match="odd"):
             async with run:
                 setattr(run, f"_{heard}", failing)
+                await run.tell("call agent `say hello`")
+    for beginning in ("round", "Tokens"):
+        say = lambda line, start=beginning: failing() if line.startswith(start) else None  # noqa: E731
+        with pytest.raises(ValueError, match="odd"):
+            async with agent_run(**given, say=say) as run:
                 await run.tell("call agent `say hello`")
     own = Policy("odd", "Fails.", failing, {})
     async with agent_run(**given, policies=["odd"], own_policies=[own]) as run:

@@ -184,8 +184,9 @@ def agent_id(name: str) -> str:
 
 def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Return the events of one record; `agent` is the file's subagent ("": the session)."""
-    if state.threads.is_repeat(record, agent):
-        return []
+    state.threads.make_ids_unique(record, agent)
+    if record.uuid in state.threads.points:
+        return []  # a repeated record
     if not agent:
         state.about.add_record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock

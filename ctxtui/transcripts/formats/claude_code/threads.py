@@ -19,47 +19,57 @@ _MAX_NAMED: Final = 3
 
 
 class ClaudeThreads:
-    """The threads of a session and the points of its records, by uuid."""
+    """The threads of a session and the points of its records, by uuid.
+
+    A `Point` is a record's position in the chain of messages, an `Anchor` the answer or start that contexts continue
+    from (`message_chain`).
+    """
 
     def __init__(self) -> None:
         self.points: dict[str, Point] = {}
         self.tasks = Tasks()
         self._threads: dict[str, ClaudeThread] = {}
-        self._side: dict[str, str] = {}
-        """Records of sidechains (by uuid) -> thread."""
-        self._others: dict[tuple[str, str], str] = {}
-        """Unique ids of records by file (subagent, or "") and uuid, if another thread has a record of that uuid."""
+        self._sidechain_threads: dict[str, str] = {}
+        """Threads of records in sidechains, by uuid."""
+        self._renamed_ids: dict[tuple[str, str], str] = {}
+        """New ids for records whose uuid another thread has too, by (subagent or "", uuid)."""
         self._main = ""
-        """The sidechain that is its file's main thread: a subagent's file opened by itself."""
+        """Thread id of a subagent whose file was opened by itself; it is shown as `main`."""
 
-    def is_repeat(self, record: ClaudeRecord, agent: str) -> bool:
-        """Whether `record` was read before; makes its ids unique to its file."""
-        if self._others or record.uuid in self.points:
-            self._make_ids_unique(record, agent)
-            return record.uuid in self.points
-        return False
-
-    def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids unique to the file: a fork's file repeats its parent's records."""
+    def make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
+        """Make the ids of `record` unique to its file: a fork's file repeats its parent's records."""
+        if not self._renamed_ids and record.uuid not in self.points:
+            return
         parent = record.parent_uuid
         if isinstance(parent, str):
-            record.parent_uuid = self._others.get((agent, parent), parent)
+            record.parent_uuid = self._renamed_ids.get((agent, parent), parent)
         if record.uuid is None or (record.is_sidechain and not agent):
             return
-        is_used_elsewhere = record.uuid in self.points and self._side.get(record.uuid, MAIN) != (agent or MAIN)
-        if is_used_elsewhere or (agent, record.uuid) in self._others:
-            record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
+        is_used_elsewhere = record.uuid in self.points and self._sidechain_threads.get(record.uuid, MAIN) != (
+            agent or MAIN
+        )
+        if is_used_elsewhere or (agent, record.uuid) in self._renamed_ids:
+            record.uuid = self._renamed_ids.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
     def find(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
+        """Return the thread of `record`, made if there is none.
+
+        A sidechain's records are remembered by uuid.
+        """
         id_ = MAIN
         if agent or record.is_sidechain:
-            id_ = agent or record.agent_id or self._side.get(str(record.parent_uuid)) or f"side-{record.uuid}"
+            id_ = (
+                agent
+                or record.agent_id
+                or self._sidechain_threads.get(str(record.parent_uuid))
+                or f"side-{record.uuid}"
+            )
             if not self._threads and not agent:
                 self._main = id_
             if id_ == self._main:
                 id_ = MAIN
             if record.uuid:
-                self._side[record.uuid] = id_
+                self._sidechain_threads[record.uuid] = id_
         thread = self._threads.get(id_)
         if thread is None:
             thread = self._threads[id_] = ClaudeThread(id_)
@@ -75,7 +85,7 @@ class ClaudeThreads:
         return not self._agents_without_calls()
 
     def missing_files(self) -> Skipped | None:
-        """Report subagents without calls, whose files may be missing; None if there are none."""
+        """Report subagents with a result but no calls, whose files may be missing; None: none."""
         absent = self._agents_without_calls()
         if not absent:
             return None
@@ -87,26 +97,27 @@ class ClaudeThreads:
             f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
         )
         subject = "no call of a subagent is" if len(named) == 1 else f"no calls of {len(named)} subagents are"
-        return Skipped(
-            1, f"{subject} recorded here: {names_text}; their files belong in SESSION/subagents next to this file"
-        )
+        files = "its transcript belongs" if len(named) == 1 else "their transcripts belong"
+        reason = f"{subject} recorded here: {names_text}; {files} in SESSION/subagents next to this file"
+        return Skipped(line=1, reason=reason)
 
     def _agents_without_calls(self) -> dict[str, Task]:
         threads = self._threads
         return {a: task for a, task in self.tasks.agents.items() if a not in threads or not threads[a].call}
 
     def main(self) -> ClaudeThread:
+        """Return the main thread, made if there is none."""
         return self._threads.setdefault(MAIN, ClaudeThread())
 
     def parent(self, record: ClaudeRecord, thread: ClaudeThread, starts: bool) -> Point:
         """Return the point that `record` follows in `thread`.
 
-        If its parent was not read or is in another thread, the thread's tip is taken. Without a parent a new context
-        starts, if `starts` says that the record can begin one.
+        That is the thread's tip if the parent is unknown or in another thread; a new context if there is no tip, or if
+        the record has no parent and may begin one (`starts`).
         """
         id_ = record.parent_uuid
         point = self.points.get(id_) if isinstance(id_, str) else None
-        if point is not None and self._side.get(str(id_), MAIN) == thread.id:
+        if point is not None and self._sidechain_threads.get(str(id_), MAIN) == thread.id:
             return point
         if thread.tip is not None and not (starts and id_ is None):
             return thread.tip
@@ -138,13 +149,14 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 class ClaudeThread(Struct):
     """A line of context: the main agent's or a subagent's.
 
-    - `tip`: its last point, in the file's order; `last`: the answer to its last call.
+    - `tip`: the point from which the next request continues; `last`: the answer to its last call.
+    - `head`: the context last reported by `TipMoved`.
     - `process`: the client that wrote the records (session id, version).
     - `input`, `call`: reported input and id of the last call.
     - `resumed`: a client has ended or started since then.
-    - `announced`: an event has announced the thread.
+    - `announced`: its first `ThreadSeen` was emitted; `label`: the label in the last one ("": none).
     - `front`: the node of its system prompt and tools (`ROOT`: not recorded); `front_whole`: both are known.
-    - `partial`: calls whose tools are not known yet; `prompt`: the system prompt of a snapshot.
+    - `partial`: calls whose tools are not known yet; `prompt`: the system prompt of the newest snapshot.
     """
 
     id: str = MAIN
