@@ -293,9 +293,9 @@ class _AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add the relay's decision and the edited body to a call.
+        """Add the relay's decision, the edited body, and a connection's `error` to a call.
 
-        `error`: what broke the connection. The usage is removed if the user or a replay answered.
+        Remove its usage if the user or a replay answered.
         """
         call = replace(call, error=error or call.error)
         if pending.decision:
