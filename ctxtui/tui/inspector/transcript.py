@@ -177,7 +177,7 @@ class Transcript(Pane):
         self.refresh()
         self.post_message(self.Moved(self, self.cursor))
 
-    # What Pane asks for
+    # Methods of `Pane`
 
     @property
     def row_count(self) -> int:
