@@ -1,7 +1,7 @@
 """Run a command of the user (``[commands.NAME]``) on what a screen shows.
 
-The shell runs it. It finds the place in variables (`VARIABLES`), and, unless it takes over the terminal, the block's
-text on standard input, so that no name or text of a recording becomes part of the command line.
+The shell runs it. It gets the session, call and block in variables (`VARIABLES`), and, unless it takes over the
+terminal, the block's text on standard input, so that no name or text of a recording becomes part of the command line.
 """
 
 from __future__ import annotations

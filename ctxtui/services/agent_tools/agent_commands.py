@@ -38,6 +38,7 @@ class AgentCommands:
         """Parts of long outputs, by name."""
 
     async def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
+        """Describe the command of `call` to ask for permission; an error result for bad input."""
         settings = self._settings
         parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):
@@ -51,6 +52,7 @@ class AgentCommands:
         return PlannedCall(command, details, input_, guard)
 
     async def run(self, call: ToolCall) -> ToolResult:
+        """Run the command of `call`, which the user allowed; failures are error results."""
         settings = self._settings
         parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):

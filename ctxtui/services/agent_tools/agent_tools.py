@@ -78,6 +78,7 @@ class AgentTools(Struct, eq=False):
         return tuple(str(definition["name"]) for definition in self.definitions)
 
     def asks(self, name: str) -> bool:
+        """Whether the tool `name` needs the user's permission."""
         if name == RUN_COMMAND.name:
             return True
         if name in self.own.tools:
@@ -85,6 +86,7 @@ class AgentTools(Struct, eq=False):
         return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.needs_permission(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
+        """Plan `call` to ask for permission; an error result if it cannot run."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
@@ -96,6 +98,7 @@ class AgentTools(Struct, eq=False):
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
+        """Run `call` as `planned`; failures are error results for the model."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:

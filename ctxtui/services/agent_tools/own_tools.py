@@ -38,6 +38,7 @@ class OwnTools:
         return [tool.definition.definition() for tool in self.tools.values()]
 
     def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
+        """Describe `call` to ask for permission; an error result for bad input."""
         try:
             input_ = _plain_numbers(check_input(self.tools[call.name].definition, call.input))
         except BadInput as error:

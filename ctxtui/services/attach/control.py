@@ -1,4 +1,4 @@
-"""Controls a relay that runs in another process of the user.
+"""Controls a run (``ctxtui exec`` or ``proxy``) in another process of the user.
 
 Requests go over loopback, with a secret from a file that only the user can read. The run keeps that file locked while
 it serves, so that a killed run leaves no lock.

@@ -1,4 +1,7 @@
-"""Applies the user's edits to requests of other programs before they are sent on."""
+"""Applies the user's edits to requests of other programs before they are sent on.
+
+It is a gate: a relay asks its gate what to do with each request.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 
 MAX_EDIT_SECONDS: Final = 20.0
-"""Seconds that a request waits for its edits; after that it leaves unedited."""
+"""Seconds that a request waits for its edits; after that it is sent unedited."""
 SIGNED: Final = "AWS4-HMAC-"
 """Beginning of an authorization that signs the body, as Amazon Bedrock's clients send it."""
 SIGNED_WHY: Final = "the client signed this request; an edited body would be refused"
@@ -63,7 +66,7 @@ class EditsGate:
         return find_session(identify_sender(waiting.head.last), self._session, waiting.url, waiting.body)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """Apply the edits to a request. Raises errors of reading them, as the methods below do."""
+        """Apply the edits to a request. Raises `CtxtuiError` if they cannot be read, as the methods below do."""
         sender = identify_sender(waiting.head.last)
         session = self.session_for(waiting)
         thread = sender.thread or MAIN

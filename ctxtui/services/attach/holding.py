@@ -282,7 +282,7 @@ class HoldGate:
             request = {**held.body, "model": held.model, "stream": held.streams}
             answer = build_answer(held.dialect, request, decision.text, estimate_tokens(held.size), self.clock())
             return RequestVerdict(answer=answer, report=record)
-        # `RELEASE` sends it without edits. When the time is up, it leaves as it would have without being held.
+        # `RELEASE` sends it without edits. When the time is up, it is sent as if it had not been held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _add_record(verdict, record)
 
@@ -357,8 +357,8 @@ class HoldGate:
           request". With a ``file``, only the run that writes it obeys.
         - ``next``, ``not next``: hold the next request of the ``session``, or not.
 
-        Any other, and the last two lines, return the status of the run. Raises what `release` and `rules_from_options`
-        raise.
+        All but the first kind, and any other request, return the status of the run. Raises what `release` and
+        `rules_from_options` raise.
         """
         do = request.get("do")
         if do in HOWS:
@@ -392,7 +392,10 @@ class HoldGate:
 
 
 def _compaction_reason(compaction: CompactionRequest | None, waiting: WaitingRequest) -> str:
-    """The reason to hold a compaction request whose answer cannot be held or read; else ""."""
+    """The reason to hold a compaction request whose answer cannot be held or read; else "".
+
+    A sealed summary is encrypted for the provider.
+    """
     if compaction is None or (not compaction.sealed and waiting.can_hold_answer):
         return ""
     return (SEALED_REASON if compaction.sealed else UNHELD_REASON).format(compaction.client)

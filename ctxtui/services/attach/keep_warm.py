@@ -1,4 +1,7 @@
-"""Keeps the prompt caches of a run's sessions from expiring in pauses, while that pays."""
+"""Keeps the prompt caches of a run's sessions from expiring in pauses, while that pays.
+
+A refresh sends a session's last request again, with the shortest answer, so that the provider keeps its cache.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class KeepWarm:
     """Watches the exchanges of a run, and refreshes the cache of each session that pauses.
 
     - `cap_usd`: a refresh is sent only if the run's refreshes so far and its own forecast cost no more.
-    - `record`: takes every event; `name`: names exchanges.
+    - `record`: takes every event; `name`: returns the name of a new exchange.
     - `session`: that of requests whose client sends no id ("": by their conversation).
 
     Only the main thread is kept warm: a subagent ends without notice.

@@ -98,12 +98,19 @@ class Routing(Protocol):
 
 
 class EventSink(NamedTuple):
+    """Functions that a routing needs to report exchanges.
+
+    `tell` takes an event, `name` returns the name of a new exchange, `clock` the time in Unix seconds.
+    """
+
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
     clock: Callable[[], float]
 
 
 class BaseUrlRouting:
+    """Route the program by base URLs, each of which leads to a relay for one provider."""
+
     troubles: Sequence[str] = ()
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
@@ -240,6 +247,7 @@ class RelayedProgram:
 
     @property
     def silence_advice(self) -> str:
+        """Advice for the user if the program ran and nothing was recorded; else ""."""
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
@@ -369,6 +377,8 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
+    """Forwards signals for ctxtui to the program, also those that arrive before it has started."""
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0
         self._early: list[signal.Signals] = []

@@ -1,4 +1,4 @@
-"""Secrets and loops in requests of other programs, before they leave."""
+"""Finds secrets and loops in requests of other programs before they are sent."""
 
 from __future__ import annotations
 

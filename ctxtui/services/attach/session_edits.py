@@ -20,7 +20,10 @@ B = TypeVar("B", bytes, dict[str, Any])
 
 
 class SessionOverlay(Struct):
-    """The applied edits of a session's `thread`, read once. `proof` is that of the last `apply`."""
+    """The applied edits of a session's `thread`, read once.
+
+    `proof` has the ids of the edits that the last `apply` applied, and of those that it could not.
+    """
 
     session: str
     thread: str

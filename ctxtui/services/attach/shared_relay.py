@@ -1,4 +1,4 @@
-"""A long-running relay for programs and local servers, and the lock file with its address."""
+"""A long-running relay (``ctxtui proxy``) for programs and local servers, and its lock file."""
 
 from __future__ import annotations
 

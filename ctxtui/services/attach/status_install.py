@@ -83,7 +83,7 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
         if is_ours(settings[MEMBER]):
             if shutil.which(shlex.split(settings[MEMBER]["command"])[0]) is not None:
                 return None
-            # Of an installation that is gone; the line before that one's stays on record.
+            # It would start a ctxtui that is gone. The record keeps the line from before the installation.
             _store_record(setting, file, {**_load_records(setting).get(str(file), {}), "digest": ""})
             _write(target, after, target)
             return StatusLineChange(file, None, "")

@@ -50,7 +50,7 @@ def split(folder: Path, run: str) -> str:
 
 
 def find_recording(folder: Path, run: str) -> Path | None:
-    """The recording of `run` with the first name, as its process reports it.
+    """The recording of `run` that is first by name, according to the run's process.
 
     None if there is none yet, or no answer.
     """

@@ -14,9 +14,9 @@ from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):
-    """A moment of a thread's turn, with new session `events`.
+    """News of a chat: a progress event (`moment`) of a thread's turn, with new session `events`.
 
-    `chat_model` if it was chosen, not connected yet.
+    `chat_model` is set once, when the model is chosen and not connected yet.
     """
 
     moment: progress.ProgressEvent | None
@@ -26,7 +26,7 @@ class ChatNews(Struct, frozen=True):
 
 
 TOOL_MESSAGE: Final = "told"
-"""The kind of a message to the user that is not recorded."""
+"""The kind of a `moment` that is only a message to the user and is not recorded."""
 Tell = Callable[[ChatNews], None]
 Judge = Callable[[Draft], Awaitable[str]]
 """Returns the reason to hold a drafted request ("": send it)."""

@@ -309,6 +309,7 @@ class Host:
         return self.with_edits(with_tools(runner.conversation, tools.definitions_with(servers)), acts=False).draft()
 
     def say(self, text: str) -> None:
+        """Show the user a message that is not recorded."""
         self.tell(ChatNews(progress.Notice(TOOL_MESSAGE, text)))
 
     # A turn
@@ -328,7 +329,7 @@ class Host:
 
     @property
     def headroom(self) -> tuple[Headroom, ...]:
-        """Remaining limits by the last answer that names any, the tightest first."""
+        """Remaining rate limits by the last answer that names any, the tightest first."""
         return self.client.headroom if self.client is not None else ()
 
     def change_model(self, model: str) -> None:
@@ -420,7 +421,7 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn, the connection and the record; returns whether everything was recorded."""
+        """End the turn and the connection, and finish recording; True if everything was recorded."""
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

@@ -89,8 +89,8 @@ async def choose_to_continue(
 ) -> ChatModel:
     """Choose the model for a chat that continues a session of `recorded_model`.
 
-    It is that one ("": unknown, or a new chat) if it is available, no other is chosen, and the provider of the settings
-    may have it; else the one of `choose_model`. Raises what that raises.
+    `recorded_model` ("": unknown, or a new chat) itself, if it is available, `choice` names no other, and the provider
+    of the settings may have it; else the one of `choose_model`. Raises what that raises.
     """
     provider = config.settings.provider.partition("-")[0]
     if (
@@ -129,7 +129,7 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's variable; over plain http as for a key."""
+    """Add the headers that the provider's variable sets; like a key, not over plain http."""
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:

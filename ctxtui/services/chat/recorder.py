@@ -47,7 +47,10 @@ def make_reader(
 
 
 class ChatRecorder:
-    """Records the moments of the main thread or a sub-agent; `put` queues work for the writer."""
+    """Records the progress events of a thread; `put` queues work for the writer.
+
+    Until a call has ended, its parts are stored as events in flight, from which an interrupted chat is restored.
+    """
 
     def __init__(
         self, session: Session, put: Callable[[Work], object], clock: Callable[[], float], thread: str = MAIN
@@ -107,7 +110,7 @@ class ChatRecorder:
         return json.dumps({"text": text, "keep": tree[same].depth, "items": items})
 
     def store_slot(self, kind: str, text: str) -> None:
-        """Store the current `text` of a kind (queue, draft, opened), replacing the earlier one."""
+        """Store the `text` of a slot, a kind (queue, draft, opened) that keeps only the newest."""
         self._put_in_flight(kind, text)
 
     def record_move(self, head: int, blocks: int) -> list[Event]:

@@ -79,6 +79,7 @@ class RequestEditor(Struct, eq=False):
 
 
 def chat_profile(config: Config, cwd: Path) -> Profile | None:
+    """The profile of the settings; None without one. An armed one applies what its policies propose."""
     if not config.settings.profile:
         return None
     profile = load_profile(config.settings.profile, cwd)

@@ -55,8 +55,8 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `places`: gives the folders of its recordings; `variables`: the environment variables that move them.
     - `copies`: a session may be in several places; then the first one counts.
     - `beside`: gives the paths, which may not exist, of its recordings in a project's directory.
-    - `named_for`: whether the name of a project's folder is made from a directory's.
-    - `worktree_of`: whether that folder belongs to a worktree that the client made inside the directory.
+    - `named_for`: whether a project's folder of this name is for this directory.
+    - `worktree_of`: whether that folder is for a worktree that the client made inside the directory.
     - `named_in`: gives the file that names the directory of a recording.
     - `directory_file`: a file in the project's folder that names the directory; "": there is none.
     - `parent_member`: a recording whose head has this JSON member with a text is a part of another session.
@@ -64,6 +64,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `plain`: every text is an uncompressed JSON string, so that a search can skip files by their bytes.
     - `whole_since`: the first version whose recordings hold whole requests.
     - `whole_by`: earlier versions write them elsewhere if this variable is ``file:DIR``.
+    - `commands`, `packages`: names of its program and its package, by which a running client is recognized.
     """
 
     name: str
@@ -335,6 +336,6 @@ def search_places(clients: Mapping[str, bool]) -> Iterator[tuple[str, tuple[str,
         if not clients.get(client.name, True):
             yield client.source, (f"switched off: clients.{client.name} = false",)
         elif client.beside is not None:
-            yield client.source, (*folders, "beside the code: here, above, in known projects")
+            yield client.source, (*folders, "beside the code: in this directory, those above it, and known projects")
         else:
             yield client.source, tuple(folders)

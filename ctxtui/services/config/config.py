@@ -34,6 +34,8 @@ class Origin(Struct, frozen=True):
 
 
 class IgnoredFile(NamedTuple):
+    """A project file that is not read, because other users could have written it."""
+
     path: Path
     reason: str
 
@@ -67,6 +69,8 @@ class Config(Struct, frozen=True):
 
 
 class _Layers:
+    """Collects the values and origins of settings; later values override earlier ones."""
+
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
@@ -146,6 +150,7 @@ def load(
 
 
 def export_flags(config: Config) -> None:
+    """Set the variables of the `EXPORTED` settings that a flag set, for child processes."""
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))

@@ -71,7 +71,8 @@ def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyConte
 def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> list[Step]:
     """The steps of policies (by name) and profiles (by file), with ``key=value`` settings.
 
-    A setting goes to each policy that has it. Raises `NotFound`, `Unreadable`, `BadConfig`.
+    A step is a policy with its settings. A setting goes to each policy that has it. Raises `NotFound`, `Unreadable`,
+    `BadConfig`.
     """
     by_name = load_policies()
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""Advice for a session, from here on and from its beginning."""
+"""Advice: policies whose edits would save money from now on, or would have from the start."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curate_context
 
 
 class SearchResult(Struct, frozen=True):
-    """The result of a search for advice: a call's next context, and all remedies found for it."""
+    """The context after a call, and all remedies found for it: policies with their edits."""
 
     base: Curation
     remedies: tuple[Remedy, ...]
@@ -72,7 +72,8 @@ def advise(
     thread = next((costs for costs in account.threads() if costs.thread == chosen.thread), None)
     if thread is not None:
         statement.savings = sorted(
-            [*statement.savings, *search_result.from_the_start(thread, account.charge)], key=lambda cure: -cure.saves
+            [*statement.savings, *search_result.from_the_start(thread, account.charge)],
+            key=lambda saving: -saving.saves,
         )
 
 

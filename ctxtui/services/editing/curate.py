@@ -79,12 +79,12 @@ def curate_context(
     Applies `edits`, then the policies of `steps`:
 
     - `after`: to the context after the call's answer.
-    - `resumed`: to the context that a tool resumes from there.
+    - `resumed`: to the context with which a tool would resume after the call.
     - `under`: those of `edits` that are applied already and are not part of the price.
     - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
     - `keep_quoted`: policies remove nothing that is quoted later.
     - `guard`: masks secrets, before the policies; None: they stay.
-    - `other_forecasts`: returns what was already learned of the session's calls.
+    - `other_forecasts`: returns a forecaster already trained on the session's calls, or None.
 
     Everything in `book` must be counted.
     """
@@ -172,7 +172,7 @@ def _make_question(
     if chosen.number:
         question, _, weigh = price_question_under(replay, book, call, head, lambda total: charge, under=under)
         return question, weigh
-    # No call has sent any of it yet.
+    # Before the first call, nothing of the context has been sent.
     request = replay.request_of(call)
     question = PriceQuestion(
         request.simulator, request.prompt, charge, request.at, request_ends=request.ends, sent_blocks=0

@@ -45,6 +45,7 @@ OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 """Forms of a request body: the dialects."""
 RESUMED: Final = tuple(TARGETS)
+"""Forms of a session to resume: the names of the tools that can."""
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 
@@ -79,7 +80,8 @@ class WrittenContext:
     """A context written as a file or a request body.
 
     - `lost`: descriptions of what is lost in `data`; `violations`: why the provider would refuse a body.
-    - `name`, `id`, `folder`, `beside`: of a session, as in `ResumedFile`.
+    - `name`, `id`, `folder`, `beside`: of a session to resume: its file's name, its id, the folder that the tool
+      requires for it ("": any), and its further files by relative path.
     """
 
     data: bytes

@@ -96,7 +96,7 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) -> Path:
-    """The path for writing `written` to `path`; in a folder, where the tool looks for it.
+    """The path for writing `written` to `path`; if that is a folder, the tool's place in it.
 
     With `create`, its folder is created. Raises `CtxtuiError` if that is impossible, or if a session of several files
     would not get its required name.
@@ -110,7 +110,9 @@ def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) ->
             create_folder(path.parent)
     elif written.beside and not path.absolute().match(written.name):
         raise CtxtuiError(
-            "a session of several files cannot be one file", place=str(path), way_out="name a folder that exists"
+            "the session has several files, which cannot be written as one",
+            place=str(path),
+            way_out="name a folder that exists",
         )
     return path
 
@@ -232,7 +234,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
     """A default path for the exported file.
 
-    - For the tool of the recording, if it finds files only among its own: the recording's folder, or one above it.
+    - For the tool of the recording, if it searches only its own folders: the recording's folder, or one above it.
     - With `env`, for another tool: the folder that it searches, with "/" at the end; it may not exist yet.
     - Otherwise a file name derived from the recording's.
     """
@@ -341,7 +343,7 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
     """
     if loaded.transcript is None or loaded.path is None:
         return None
-    # `own` "": each is read alone.
+    # `own` "": each file is read without the other.
     transcript = load(loaded.transcript, own="")
     if TARGETS[form].source != transcript.source:
         return None

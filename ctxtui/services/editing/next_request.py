@@ -35,7 +35,7 @@ RATE_STEP_TOKENS: Final = 1_000
 """Steps of input tokens in which rates are looked up: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
-"""USD per token of each kind; None without a known price."""
+"""USD per token: fresh, read, written for 5 minutes, 1 hour, 30 minutes, 12 hours, output. None: no known price."""
 
 
 class Charges:
@@ -92,7 +92,10 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True):
-    """The next request of a session. `weigh` converts features to its tokens, `charge` prices later calls."""
+    """The next request of a session: its `forecast`, and the `question` to price edits with.
+
+    `weigh` converts features to tokens of this request, `charge` prices later calls.
+    """
 
     question: PriceQuestion
     forecast: NextCallForecast
@@ -192,6 +195,7 @@ def make_price_question(
 
 
 def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
+    """Tokens that the request of `call` would read from the cache if sent again `at`."""
     request = replay.request_after(call, call.sent_head, at)
     outcome = request.simulator.predict(request.prompt, request.at)
     return outcome.with_min_read(request.floors[0 if outcome.read else 1]).read

@@ -28,7 +28,7 @@ Later = Callable[[Callable[[], None]], None]
 """Runs a function in a worker, before other work."""
 
 LONG_CONTEXT_BLOCKS: Final = 20_000
-"""Blocks of a context whose next request takes a second and a hundred megabytes."""
+"""From so many blocks on, computing a context's next request takes a second and a hundred megabytes."""
 
 
 def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:

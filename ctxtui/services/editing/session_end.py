@@ -1,6 +1,7 @@
 """The end of a session: of its next request, and of what a tool resumes.
 
-A tool resumes after an answer and its results: it asks for a prompt, and would also send one that is in the file.
+A session to resume ends after an answer and its tool results. A user message after them is left out: the tool asks for
+a new one, and would send both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stage edits of an open session: each thread's edits, and their effect on a context."""
+"""Stage edits of an open session: each thread's edits, and their effect on the next request."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ _CACHED_COUNTS: Final = 4
 
 
 class RequestCounts:
+    """Counts the tokens of the request after a call under edits; caches the last few counts."""
+
     def __init__(self, study: Study) -> None:
         self._study = study
         self._cached: list[tuple[Applied, object, RequestCount]] = []
@@ -240,6 +242,7 @@ class StagingArea:
         )
 
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
+        """Like `staging`, with further `edits` that are not staged."""
         now = self.staging(scene)
         in_force = self._edits_of(scene).in_force
         return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
@@ -272,6 +275,7 @@ class StagingArea:
                 yield self._apply(applied.context, before, scene.call.model)
 
     def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
+        """The pane of the staged edits: sizes, prices and warnings as far as they are known."""
         applied, usable = staging.applied, staging.scene.limits.usable
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)

@@ -1,4 +1,7 @@
-"""Files of variants that were opened as sessions; the newest few are kept."""
+"""Files of lab variants that were opened as sessions; the newest few are kept.
+
+A variant is a recorded session under another policy, cache or model.
+"""
 
 from __future__ import annotations
 

@@ -74,6 +74,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(StrEnum):
+    """The reason why a run ended; the values are part of its JSON result."""
+
     DONE = "done"
     ROUNDS = "rounds used up"
     BUDGET = "budget"

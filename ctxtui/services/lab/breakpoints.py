@@ -1,4 +1,7 @@
-"""A cache strategy as breakpoint edits of a context, to be staged, priced and applied."""
+"""A cache strategy as breakpoint edits of a context, to be staged, priced and applied.
+
+A strategy decides which positions of a request get a cache breakpoint.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Costs of other cache markers from the lab, so that findings show the same savings."""
+"""Costs of a recording with other cache markers, simulated as in the lab.
+
+Findings and previews use them, so that they show the same savings as the lab.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,7 @@ def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[Marke
 
 
 def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
+    """Run the recording under each of the cache strategies or lifetimes `names`."""
     if not names:
         return NO_MARKER_RUNS
     inputs = lab_inputs_of_account(account)

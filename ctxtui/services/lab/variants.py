@@ -47,8 +47,9 @@ CANDIDATE_POLICIES: Final = (
     "budget target=80000",
     "dedupe_reads at_least=8000",
 )
-"""Candidates for finding the best, as are the next."""
+"""Policies among which the lab finds the best one."""
 CANDIDATE_CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
+"""Cache strategies and lifetimes among which the lab finds the best one."""
 
 
 def make_variants(

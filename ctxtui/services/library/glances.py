@@ -1,4 +1,4 @@
-"""Titles, directories and versions of sessions that have no figures yet.
+"""Titles, directories and versions (glances) of sessions that have no figures yet.
 
 They are read from the heads of files by the formats' own readers, and cached in the database if it exists.
 """
@@ -125,6 +125,7 @@ class Glances:
         return None
 
     def learn(self, summary: SessionSummary) -> None:
+        """Keep the data of a session that was read whole."""
         if summary.path and summary.known and not summary.error:
             title = summary.title if summary.title not in (summary.own_title, summary.id) else ""
             self._new[summary.path] = Glance(summary.size, title, summary.cwd, summary.client_version)

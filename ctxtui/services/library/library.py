@@ -46,7 +46,7 @@ def summary_from_file(
 ) -> SessionSummary:
     """A session's summary from its file name and times.
 
-    `owned` are the files owned by running clients.
+    `owned` are the files of the sessions that running clients have open.
     """
     return SessionSummary(
         key=recording.file,

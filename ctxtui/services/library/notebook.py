@@ -1,4 +1,4 @@
-"""Notes and bookmarks of a recording, in the database whether or not that is imported."""
+"""Notes and bookmarks of a recording, stored even if the recording is not imported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Notebook:
         self._path = os.path.abspath(loaded.path) if loaded.path is not None else ""
         self.session = own_id(loaded.session, SourceInfo(self._path))
         if loaded.is_stored and not loaded.session.about.id:
-            # As for the file that it was imported from.
+            # The same id as for the file that it was imported from.
             self.session = loaded.name
 
     def read(self) -> list[Note]:

@@ -112,6 +112,7 @@ def draft_report(
 
 
 def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
+    """The report of `draft`, with everything masked that `masker` finds."""
     report = draft.session
     masker.learn(draft.pieces)
     priced = tuple(_mask_finding(finding, masker) for finding in draft.findings.priced)

@@ -88,7 +88,7 @@ class SessionActions:
     def subscription(self, summary: SessionSummary, on: bool) -> str:
         with self._open_store() as store:
             store.set_subscription(self._stored_id(store, summary), undo=not on)
-        return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
+        return "paid by a subscription: tokens come first" if on else "paid by use: money comes first"
 
     def delete(self, summary: SessionSummary) -> str:
         with self._open_store() as store:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 START_TIMEOUT: Final = 60.0
 """Seconds without output after which a starting server is given up, unless its own `timeout` is longer."""
 MAX_START: Final = 600.0
-"""Seconds after which a starting server is given up, whatever it says."""
+"""Seconds after which a starting server is given up, even if it still writes output."""
 _CHECK_SECONDS: Final = 0.5
 _CLOSED: Final = -32000
 """JSON-RPC error code of the SDK for a connection that was closed."""

@@ -152,7 +152,7 @@ class ServerPool:
         return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
 
     async def report_starting(self, say: Callable[[str], object]) -> None:
-        """Say every few seconds what the starting servers are waited for, until it is cancelled."""
+        """Report every few seconds on the servers that are starting, until cancelled."""
         while True:
             await asyncio.sleep(REPORT_PERIOD)
             for connection in self.starting:
@@ -184,11 +184,13 @@ class ServerPool:
         return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
+        """Describe `call` of a server's tool to ask for permission."""
         tool = self._find_tool(call.name)
         server = self.connections[tool.server].server
         return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
+        """Run `call` on its server, which is started if need be; failures are error results."""
         tool = self._find_tool(call.name)
         try:
             result = await self.connections[tool.server].call_tool(tool.own, call.input)

@@ -42,7 +42,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
 
     - `memory`: texts of memory.
     - `window`: that of a running model (None: see `model_window`).
-    - `apart`: returns the paths that are memory and no files of the project.
+    - `apart`: returns those of the given paths that are memory or instructions: they are not selected as files.
     """
 
     model: str

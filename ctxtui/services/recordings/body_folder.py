@@ -84,9 +84,9 @@ _SESSION_BY_PATH: Final[dict[str, str]] = {}
 
 
 class BodyFolder:
-    """A folder of bodies, with the session of each file.
+    """A folder of request and response bodies, and the session that each file belongs to.
 
-    The index names it. A request that is not in the index names it itself (in its ``metadata``); a response that is not
+    The index names the session. A request that is not in the index has it in its ``metadata``; a response that is not
     in the index belongs to the session of the request before it.
     """
 

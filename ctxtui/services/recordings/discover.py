@@ -1,6 +1,7 @@
 """Finds recorded sessions by file names and times.
 
-Opened are only databases, clients' small files that name their projects, and by `read_directories` heads of recordings.
+It opens only databases and the small files in which clients list their projects; `read_directories` also opens
+recordings, and reads their first bytes.
 """
 
 from __future__ import annotations
@@ -336,6 +337,7 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
+    """The directories in which sessions `ran`, and those that clients list as projects."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:

@@ -23,6 +23,8 @@ _TICK_NS: Final = 50_000_000
 
 
 class FileChange(Enum):
+    """The change of a file since it was last read."""
+
     NONE = "none"
     GREW = "grew"
     REWRITTEN = "rewritten"
@@ -136,6 +138,7 @@ def is_stream(path: Path) -> bool:
 
 
 FileStamp = tuple[int, int, int]
+"""Inode, size in bytes, and modification time in nanoseconds."""
 GONE: Final[FileStamp] = (0, 0, 0)
 
 

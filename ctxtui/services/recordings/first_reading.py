@@ -37,6 +37,7 @@ def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
 class FirstReading(Struct):
     """The state of a recording that is read from its beginning, and then followed.
 
+    A reader turns bytes into events; its `settle` reads the rest as if no more data came.
     `head` holds the first bytes of the main file, at most `HEAD_BYTES`.
     """
 
@@ -66,7 +67,7 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield events of the main file, of new companions (formats with bodies), and of `settle`."""
+        """Yield events of the main file, of new companions (formats with bodies), and the rest."""
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:
@@ -98,6 +99,7 @@ class FirstReading(Struct):
             yield self._note_context(self.reader.settle())
 
     def new_companions(self) -> list[Path]:
+        """The companion files that are not read yet."""
         # The session's possible ids: from its content and from its file name.
         ids = {id_ for id_ in (self.id, id_of(self.name)) if id_}
         paths = self.folders.list_files(ids) if self.folders is not None else []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stored_id(loaded: Loaded, store: Store | None) -> str:
-    """The id of the session's edits in `store` (None: no database), stored or not.
+    """The id of the session's edits in `store` (None: no database), imported or not.
 
     It is the one that an import gives, except for a relay's recording: the relay reads edits by the session's own id.
     """

@@ -20,7 +20,7 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.transcripts.joined import SessionJoin, events_between
 
 OpenedRecording = tuple[Loaded, Iterator[RecordingNews]]
-"""With its first reading."""
+"""A recording, and its first reading: the news of all that is in it so far."""
 _MAX_LEVELS_UP: Final = 3
 """Folders above a transcript whose names may hold its session's id."""
 _CHECK_SECONDS: Final = 2.0

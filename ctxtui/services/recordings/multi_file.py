@@ -1,7 +1,7 @@
 """Reads recordings that consist of many small files as one stream.
 
-OpenCode's JSON storage, OpenHands' request logs and its events before the SDK, the numbered files of jobs and the logs
-of their turns.
+They are OpenCode's JSON storage, OpenHands' request logs and its events before the SDK, and the numbered files of jobs
+with the logs of their turns.
 """
 
 from __future__ import annotations

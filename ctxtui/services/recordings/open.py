@@ -27,14 +27,13 @@ _ARCHIVE: Final = b"PK\x03\x04"
 def open_recording(
     path: Path, *, usage: bool = False, own: str | None = None
 ) -> tuple[Loaded, Iterator[RecordingNews]]:
-    """Open a recording, and return it with its first reading, which the caller must take.
+    """Open a recording; return it with the news of its first reading, which the caller must add.
 
     - A recording of ctxtui's is joined with the client's transcript of the same session, whichever of the two `path`
       is. `own`: the transcript's path ("": do not join; None: look for it).
     - Of a database, or a folder of Claude Code's bodies, the newest session is read, or the one that `path` names
       (``DATABASE#ID``).
-    - `usage`: as for `begin_stream`.
-
+    - `usage`: read only the usage of calls and no contexts, if the format supports that (see `begin_stream`).
     Raises `CtxtuiError`, such as `NoContext`.
     """
     pair = find_joined_paths(path) if own is None else JoinedPaths(path, Path(own)) if own else None

@@ -1,6 +1,6 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Only objects, references, HEAD and index entries leave the copy, and only if the changed ones are still the same in the
+Only objects, references, HEAD and index entries are imported, and only if the changed ones are still the same in the
 repository as when the command started (an index entry may also have the new value already).
 """
 

@@ -1,6 +1,7 @@
 """The part of the machine that a confined program sees.
 
-As bubblewrap's options, which `inside` takes too, it is an allow list of paths; a profile of sandbox-exec hides some.
+For bubblewrap, and for `enter_namespaces`, it is written as an allow list of paths; for sandbox-exec, as a profile that
+hides paths.
 """
 
 from __future__ import annotations

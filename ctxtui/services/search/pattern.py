@@ -46,7 +46,8 @@ class Pattern:
                     yield match.span()
         except TimeoutError:
             raise BadPattern(
-                f"the expression takes too long: {self.text}", way_out="repetitions inside repetitions do"
+                f"the expression takes too long: {self.text}",
+                way_out="avoid a repetition inside a repetition, such as (a+)+",
             ) from None
 
     def line_spans(self, text: str) -> list[tuple[int, int]]:

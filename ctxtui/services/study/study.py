@@ -164,12 +164,15 @@ class Study:
         session.tree.guard = threading.Lock()
         self.book = book
         self.costs: dict[str, Cost | None] = {}
+        """The cost of each priced call, by its id; None: no known price."""
         self.uncached: dict[str, float] = {}
+        """USD that a call would cost without a cache, by its id, where that differs."""
         self.totals: SessionTotals | None = None
         """None until all calls are priced; older while new ones are."""
         self._unsummed = True
         self._unpriced: list[Call] = []
         self.subscription = False
+        """Whether the calls are paid by a subscription, so that costs are list prices only."""
         self._counter = counter
         self.pricer = pricer
         self._usable_share = usable_share
@@ -307,6 +310,7 @@ class Study:
         return counted >= all_nodes and not self._has_unlearned
 
     def count_pending(self) -> bool:
+        """Count everything that is not counted yet; True if there was anything."""
         is_counted = self._is_counted or not self.count()
         while not is_counted and self.count():
             pass
@@ -349,10 +353,12 @@ class Study:
         return bool(blocks)
 
     def note_read(self, *, whole: bool) -> None:
+        """Note that the recording was read further; `whole`: to its present end."""
         self._unsettled = self._unsettled or (whole and not self._is_whole)
         self._is_whole = whole
 
     def heavy_groups(self) -> HeavyGroups:
+        """The session's tool calls and results in groups, up to date."""
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
         self._groups.learn_new()

@@ -56,6 +56,7 @@ class OpenLab:
         yield from self._try_each(make_variants(policies, caches, models, self._own))
 
     def try_candidates(self) -> Iterator[LabProgress]:
+        """Try the policies and cache strategies among which the best are searched."""
         yield from self._try_each(candidate_variants())
 
     def _try_each(self, variants: Sequence[Variant]) -> Iterator[LabProgress]:

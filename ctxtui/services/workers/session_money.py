@@ -1,8 +1,7 @@
 """The cost of one session and its reasons, for commands that add up many sessions.
 
-A call that is in several recordings counts in one of them (`views.model.call_owners`). Its owner is known only when all
-are read. So the command (`services.session_work`) gets the calls of each session, and asks again about the session's
-`own` calls if others own some.
+A call that is in several recordings counts in one of them, its owner, which is known only when all are read. So a
+command gets the calls of each session first, and asks again for the `own` calls of a session if others own some.
 """
 
 from __future__ import annotations
@@ -85,6 +84,7 @@ class SessionCost(NamedTuple):
 
 
 def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
+    """Compute a session's cost for ``ctxtui cost``; `say` gets the progress."""
     settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _call_ids(session, own)
@@ -152,6 +152,7 @@ class SessionStatement(NamedTuple):
 
 
 def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
+    """Compute a session's cost with its reasons and advice; `say` gets the progress."""
     settings, between, alone, own = request
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
@@ -190,41 +191,41 @@ def _is_between(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_STRATEGY_OF_CURE = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
+_STRATEGY_BY_KIND = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
-def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving]) -> list[Saving]:
-    """Measure the savings of `cures` and return those that save anything, the largest first.
+def measure_savings(account: Account, counter: Counter, candidates: Sequence[Saving]) -> list[Saving]:
+    """Measure the savings of `candidates`; return those above zero, the largest first.
 
     Other markers are tried in the lab. Cleared results are priced at their call and over the recorded calls after it.
     """
     threads = {thread.thread: thread for thread in account.threads()}
     markers = run_marker_strategies(
-        account, [_STRATEGY_OF_CURE[cure.kind] for cure in cures if cure.kind in _STRATEGY_OF_CURE]
+        account, [_STRATEGY_BY_KIND[saving.kind] for saving in candidates if saving.kind in _STRATEGY_BY_KIND]
     )
     measured = []
-    for cure in cures:
-        thread, edited_calls = threads[cure.thread], None
-        if cure.kind in _STRATEGY_OF_CURE:
-            edited_calls = markers.edited_calls(_STRATEGY_OF_CURE[cure.kind], thread.calls)
-        elif cure.kind == savings.CLEAR:
-            edited_calls = _price_clearing(account, counter, thread, cure)
+    for saving in candidates:
+        thread, edited_calls = threads[saving.thread], None
+        if saving.kind in _STRATEGY_BY_KIND:
+            edited_calls = markers.edited_calls(_STRATEGY_BY_KIND[saving.kind], thread.calls)
+        elif saving.kind == savings.CLEAR:
+            edited_calls = _price_clearing(account, counter, thread, saving)
         measured.append(
-            cure if edited_calls is None or edited_calls.usd is None else replace(cure, saves=-edited_calls.usd)
+            saving if edited_calls is None or edited_calls.usd is None else replace(saving, saves=-edited_calls.usd)
         )
-    return sorted((cure for cure in measured if cure.saves > 0), key=lambda cure: -cure.saves)
+    return sorted((saving for saving in measured if saving.saves > 0), key=lambda saving: -saving.saves)
 
 
-def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:
-    """The effect of clearing at the call of `cure` on it and on later calls.
+def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, saving: Saving) -> EditedCalls | None:
+    """The effect of clearing at the call of `saving` on it and on later calls.
 
     None as in `EditedThread.calls_under`.
     """
-    before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
+    before = ChosenCall(saving.thread, saving.call - 1, thread.calls[saving.call - 2])
     base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context
-    nodes = (node for node in cleared_nodes(thread, cure) if context.tree.holds(context.head, node))
+    nodes = (node for node in cleared_nodes(thread, saving) if context.tree.holds(context.head, node))
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.policy_context.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.calls_under(base.policy_context, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.policy_context, after, base.prices.tag(after), since=saving.call - 1)

@@ -1,6 +1,6 @@
 """Works on one session for commands over many: lab, audit, limits, report.
 
-`services.session_work` runs it.
+Each function gets the location of a session, a request, and `say` for the progress; `services.session_work` runs it.
 """
 
 from __future__ import annotations

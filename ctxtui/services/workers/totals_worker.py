@@ -67,7 +67,7 @@ class StatsSoFar(NamedTuple):
 
 
 class StatsMaker:
-    """For a `Worker`."""
+    """Makes stats of the sessions read so far, and reads more at each call; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
@@ -120,7 +120,7 @@ class LedgerSoFar(NamedTuple):
 
 
 class LedgerMaker:
-    """For a `Worker`."""
+    """Makes the ledger of tools from cached figures; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd

@@ -54,7 +54,7 @@ def test_each_change_imports_first_and_shows_on_the_shelf(shelf: SessionLibrary)
     keeper.archive(one, False)
     (one,) = own(shelf)
     assert not one.archived
-    assert keeper.subscription(one, True) == "paid by a subscription: tokens lead"
+    assert keeper.subscription(one, True) == "paid by a subscription: tokens come first"
     (one,) = own(shelf)
     assert one.subscription
     keeper.subscription(one, False)

@@ -1,4 +1,7 @@
-"""A gate that answers requests from a recording up to the fork; later ones are live."""
+"""A gate that answers requests from a recording up to the fork, the call to continue from.
+
+Later requests are live: they are sent to the provider. A relay asks its gate what to do with each request.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +66,12 @@ class ForkGate(Struct):
 
     @property
     def summary(self) -> str:
+        """A line for the user: requests answered from the recording, and where that ended."""
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
         text = f"{count} answered from the recording {self.answers.name}"
         if self.departure:
             return f"{text}; {self.departure.partition(':')[0]}, and was live from there"
-        return text if self.reached else f"{text}; {self._fork}, the fork, was not asked"
+        return text if self.reached else f"{text}; the program ended before {self._fork}, the fork"
 
     @property
     def _fork(self) -> str:

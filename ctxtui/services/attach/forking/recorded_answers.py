@@ -135,7 +135,7 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     end = max((exchange.begun for exchange, call in exchanges if call is not None and call.id == last), default=0)
     for exchange, call in exchanges:
         if call is not None and call.keeps_warm:
-            # Its answer of a token is no answer for the client.
+            # The answer to this request of ctxtui is one token, which no client asked for.
             continue
         messages = (
             _messages_of(session.tree.items(call.raw_head))

@@ -55,7 +55,7 @@ from ctxtui.wire.key_mask import MASK
 from ctxtui.wire.request import Request
 
 MAX_OPEN_RECORDINGS: Final = 4
-NO_USAGE: Final = "policies and waiting edits do not act: the answers bring no usage report"
+NO_USAGE: Final = "policies and waiting edits are not applied: the answers have no usage report"
 
 
 class _OpenRecording(Struct):
@@ -117,7 +117,7 @@ class Preparer:
         exchange = Exchange(request.body, url=request.url, started=request.at)
         decoded = decode(exchange)
         if decoded is None:
-            return PreparedRequest(why="no model reads it")
+            return PreparedRequest(why="it is no request to a model")
         recording = self._open_recording(request.recording, request.settings)
         if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
             previous = recording.session.calls.get(str(decoded.params.get("previous_response_id")))

@@ -1,4 +1,4 @@
-"""Routing of Claude Code."""
+"""Routing of Claude Code to ctxtui's relay, by a variable and, if need be, ``--settings``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OFF: Final = (None, "", "0", "false")
 
 
 def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
-    """The variables that its user and project settings files set.
+    """The variables that Claude Code's user and project settings files set.
 
     Managed settings are not read.
     """

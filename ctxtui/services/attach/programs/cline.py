@@ -1,4 +1,7 @@
-"""Routing of Cline by a copy of its ``providers.json``: no variable moves its providers."""
+"""Routing of Cline to ctxtui's relay by a copy of its ``providers.json``.
+
+No variable changes its base URLs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing of Codex."""
+"""Routing of Codex to ctxtui's relay, by its option ``-c`` for configuration."""
 
 from __future__ import annotations
 

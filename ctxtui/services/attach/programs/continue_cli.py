@@ -1,6 +1,6 @@
-"""Routing of Continue's CLI by a copy of its ``config.yaml``, which a flag names.
+"""Routing of Continue's CLI to ctxtui's relay by a copy of its ``config.yaml``.
 
-No variable changes its base URLs.
+A flag names that copy, because no variable changes its base URLs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Routing of Kimi Code.
+"""Routing of Kimi Code to ctxtui's relay.
 
-A base URL in its ``config.toml`` overrides variables, and no option names another file. If that has one, Kimi Code gets
-a folder of links to its own folder, with a copy of that file that has the relay's addresses.
+A base URL in its ``config.toml`` overrides variables, and no option names another file. If the file has one, Kimi Code
+gets a folder of links to its own folder, with a copy of the file that has the relay's addresses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Routing of OpenCode."""
+"""Routing of OpenCode to ctxtui's relay, by a variable with further configuration."""
 
 from __future__ import annotations
 

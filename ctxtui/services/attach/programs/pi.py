@@ -1,4 +1,4 @@
-"""Routing of pi."""
+"""Routing of pi to ctxtui's relay, by an extension that sets its providers' base URLs."""
 
 from __future__ import annotations
 

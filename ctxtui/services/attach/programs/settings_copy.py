@@ -79,9 +79,9 @@ def link_folder(
 ) -> tuple[Path, Callable[[], None]]:
     """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
 
-    It is returned with the function that ends it: that moves what a program created or replaced in it to `folder`. If
-    the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None: nothing). It
-    raises `CtxtuiError` if something cannot be written; the copies then stay.
+    Returns it, and a function to call at the end: it moves to `folder` what a program created or replaced, and removes
+    the links. If the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None:
+    nothing). It raises `CtxtuiError` if something cannot be written; the copies then stay.
     """
     copy, remove = copy_file(name, text)
     for entry in folder.iterdir():

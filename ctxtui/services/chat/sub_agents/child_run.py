@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 
 MaySpend = Callable[[str, ChatModel, RequestForecast | None, Draft], Awaitable[SendPermit]]
+"""Reserves the cost of a sub-agent's request, or refuses it."""
 MayRetry = Callable[[], str]
+"""Returns the reason not to send an interrupted request again ("": send it)."""
 _LABEL = 60
 """Characters of the prompt used as the default label."""
 

@@ -34,7 +34,8 @@ def _day_of(quarter: int) -> str:
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": one row), every call counted once, most expensive first.
 
-    Rows by category and tool have no calls and tokens; a session read for usage only just marks some as lower bounds.
+    Rows by category and tool have no calls and tokens. A session that was read for its usage only has no such rows;
+    its unpriced and partly reported calls only mark rows as lower bounds.
     """
     rows: list[SpendingRow] = []
     for summary, owned in sessions_with_owned_calls(sessions):
