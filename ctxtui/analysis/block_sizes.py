@@ -32,6 +32,7 @@ class BlockSizes:
         return self._person_position
 
     def grow(self) -> None:
+        """Count the blocks that were added to the context since."""
         items = self._context.items
         for position in range(len(self._tokens), len(items)):
             self._tokens.append(self.block_tokens(items[position].block))

@@ -231,7 +231,7 @@ class Book:
         }
 
     def category(self, model: str, node: int) -> int:
-        """Index of the category that a block is shown in. With label rules that of most of its tokens."""
+        """Index of the category that a block is shown in. With label rules it is that of most tokens."""
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
         parts = self.block_tokens_by_category(model, node)

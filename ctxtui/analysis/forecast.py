@@ -38,7 +38,7 @@ _MAX_SHARE_LEFT: Final = 0.75
 _MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
 _TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
-"""Errors of other sessions, in standard deviations: the basis of intervals until a session has its own."""
+"""Errors of other sessions, in standard deviations: the basis of intervals until a session has errors."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -292,8 +292,8 @@ class ForecastRange(NamedTuple):
 class ForecastLearner:
     """Feeds the calls of `session` to a forecaster, and keeps `forecasts` by call id.
 
-    The newest call of a thread waits until another follows, because a fuller record may replace it, unless its request
-    is recorded in full and has a report.
+    The newest call of a thread waits until another follows, because a fuller record may replace it. It does not wait
+    if its request is recorded in full and has a report.
     """
 
     def __init__(

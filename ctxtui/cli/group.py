@@ -1,6 +1,6 @@
 """The root of the command tree: commands are imported when they run.
 
-Any other first word is opened.
+A first word that is no command names a recording to open.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Raises `WrongUse`, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command."""
+    """Run the command line `arguments`; return the exit code.
+
+    Raises `WrongUse`, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command.
+    """
     try:
         result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
     except ClosedPipe as error:

@@ -37,7 +37,7 @@ class Working:
         self._ended = threading.Event()
 
     def show(self, text: str) -> None:
-        """Without a text the seconds are shown."""
+        """Show `text` as the progress; before the first one, the seconds so far are shown."""
         self._progress = text
 
     def bytes(self, done: int) -> None:
@@ -66,7 +66,7 @@ class Working:
 
 
 class _Line:
-    """Used under `_LOCK`, as a thread draws the line while the command prints."""
+    """The progress line; used under `_LOCK`, as a thread draws it while the command prints."""
 
     def __init__(self) -> None:
         self.work: Working | None = None
@@ -164,6 +164,8 @@ class RedrawnOutput:
 
 
 class _Terminal(io.StringIO):
+    """A buffer that passes for a terminal, so that captured lines have colours."""
+
     def __init__(self, encoding: str) -> None:
         super().__init__()
         self._encoding = encoding

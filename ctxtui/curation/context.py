@@ -42,10 +42,7 @@ _ALONE: Final = frozenset(
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message.
-
-    Or of one item outside messages (Responses).
-    """
+    """Positions of one message, `start` to `stop` (exclusive), or of one item of Responses."""
 
     start: int
     stop: int

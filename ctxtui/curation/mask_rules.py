@@ -175,7 +175,7 @@ def _is_iban(text: str) -> bool:
 def is_random(text: str) -> bool:
     """Whether `text` looks random, not written by a person.
 
-    That is if one of its parts is no plain word or number, or if it has more than three parts of less than four
+    It does if one of its parts is no plain word or number, or if it has more than three parts of less than four
     characters on average. False for placeholders, and for texts that begin with ``/`` or contain a space or bracket.
     """
     parts = [part for part in _PART_BORDER.split(text) if part]

@@ -123,7 +123,7 @@ class _Match(NamedTuple):
     secret: str
 
     def mapped_back(self, back: Callable[[int], int]) -> _Match:
-        """The same in the original text, to whose positions `back` maps."""
+        """This match in the original text, to whose positions `back` maps."""
         return self._replace(start=back(self.start), end=back(self.end - 1) + 1)
 
 
@@ -151,7 +151,7 @@ class Pieces(NamedTuple):
 
 
 class Masker:
-    """Masks texts, JSON values and blocks at one level, and counts the masks.
+    """Masks texts, JSON values and blocks at one `Level`, and counts the masks.
 
     Use one masker for a whole copy: equal secrets get equal masks. Pass the blocks to `follow` first, in order, to find
     secrets across adjacent texts.
@@ -738,7 +738,7 @@ def _decode_text(encoded: str) -> str:
 
 
 def _embedded_texts(encoded: str) -> Iterator[str]:
-    """Texts in the bytes of an image or a file in base64. Also UTF-16, and a PNG's compressed texts."""
+    """Texts in the bytes of an image or a file in base64. They include UTF-16 and a PNG's compressed texts."""
     data = _decode_bytes(encoded)
     yield data.decode("latin-1")
     yield data.replace(b"\0", b"").decode("latin-1")

@@ -40,7 +40,7 @@ class ProviderRules(Struct, frozen=True):
 def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> ProviderRules:
     """The rules of `dialect` for the model of `card`.
 
-    Without a card, those of a model that binds nothing.
+    Without a card, thinking counts as not bound.
     """
     is_anthropic = dialect == ANTHROPIC
     binds = is_anthropic and card is not None and card.binds_thinking

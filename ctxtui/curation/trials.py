@@ -238,7 +238,7 @@ def _paragraph_end(text: str, start: int, stop: int) -> int:
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
     """Whether the first fence after a heading is the trial's program.
 
-    It is if it stands before the fields, or first in the field for code.
+    It is if it comes before the fields, or first in the field for code.
     """
     before = [field for field in fields if field.start <= fence.start()]
     if before:

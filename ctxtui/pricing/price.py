@@ -1,4 +1,4 @@
-"""List price of a call in USD at the call's own time; what a subscription pays is not known."""
+"""List price of a call in USD, as of the time of the call; subscriptions are not considered."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _PRICED_FIELDS: Final = (
 class Cost(Struct, frozen=True, gc=False):
     """Price of a call in USD, in total and by part.
 
+    - `fresh`, `read`, `write`: input that was not cached, was read from the cache, or was written to it.
+    - `other`: web searches, and further passes of the model (`further_usage`).
     - `version`: names the price table.
-    - `other`: web searches, and further passes of the model (compaction).
     - `lacks`: what has no known price; its cost is not included.
     """
 
@@ -68,8 +69,8 @@ def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` at its own time and on its recorded terms.
 
-    None without a report or a price for the model. A lower bound if the call is partly reported. 0 for a request that
-    only counts tokens.
+    None without a usage report, or if no price of the model is known. A lower bound if the usage is one
+    (`Call.is_partial`). 0 for a request that only counts tokens.
     """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
@@ -100,9 +101,9 @@ def max_usd(
 ) -> float | None:
     """Upper bound of the cost of `call` in USD. None if there is none, or a part has no known price.
 
-    `cost` is that of what is reported (`price_call`). An answer whose end is not reported counts as the request's
-    answer limit, else as the model's; an input that is not reported as `input_limit` (None: unknown), at most the
-    window, at the highest rate.
+    `cost` is the price of what is reported (`price_call`). For an answer whose end is not reported, the request's
+    output limit is assumed, else the model's. For an input that is not reported, `input_limit` tokens (None: unknown)
+    are assumed, at most the context window, at the highest input rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -129,7 +130,7 @@ def count_charged_tokens(call: Call) -> int:
 
 
 def recorded_usd(call: Call) -> float | None:
-    """Cost in USD that the recording states; None also for zero: the client knew no price."""
+    """Cost in USD that the recording states; None also for 0, which means that it knew no price."""
     return (call.usage.cost or None) if call.usage else None
 
 
@@ -184,13 +185,17 @@ def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
 
 
 def rates_for_call(call: Call, table: PriceTable = EMPTY) -> Rates | None:
+    """Find the rates that apply to `call`; None if no price is known."""
     length = call.usage.input if call.usage else 1
     return find_rates(call.model, call.provider, call.at, length, table, read_terms(call.extra))
 
 
 def further_usage(call: Call) -> Usage:
-    """Usage of the call's model outside of the report's totals: compaction (facts §1)."""
-    # Passes of other models are calls of their own.
+    """Usage of the call's model outside of the report's totals (facts §1).
+
+    A provider may run the model in several passes for one answer, such as a compaction before it; the totals are those
+    of the pass that answered. Passes of other models are calls of their own.
+    """
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE

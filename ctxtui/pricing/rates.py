@@ -1,4 +1,7 @@
-"""Price of a token of each kind, from overrides or the price library (facts §2, §4, §7)."""
+"""Price of a token of each kind, from overrides or the price library (facts §2, §4, §7).
+
+The price library is genai-prices; overrides are the rows of ctxtui and of the user that precede it (`table`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The override table, which precedes the price library.
+"""The override table: prices that take precedence over the price library (genai-prices).
 
 It has prices that the library lacks or has wrong, and the user's own.
 """
@@ -64,6 +64,7 @@ class UsageField(NamedTuple):
 class PriceTable(Struct, frozen=True):
     """The override table and its version.
 
+    - `rows`: prices, the first match counts; `fast`: those of Anthropic's fast mode.
     - `fields`: report fields whose price is unknown, by the first step of their path.
     - `usual`: values of such fields that cost nothing.
     - `undated`: the time (Unix seconds) at which calls without a time are priced; None: now, by the library's clock.

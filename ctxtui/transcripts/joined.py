@@ -54,7 +54,7 @@ def merge_exchange(own: Call, sent: Call) -> Call:
     Contexts, times and report (or error) are the exchange's, where it has them; thread, epoch, id and position in the
     file are the transcript's.
     """
-    # Without the model, the report that the client recorded is not a provider's.
+    # If the user or a replay answered instead of the model, the usage that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or replaces_answer(sent.extra.get(EDITS)) else own
     timed = sent if sent.started is not None else own
     body = sent if sent.raw_head != ROOT else own
@@ -94,7 +94,7 @@ class CallPairs(Struct):
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
     doubtful: int = 0
-    """Unpaired calls of the transcript that may be unpaired exchanges: same time, but other figures."""
+    """Number of unpaired transcript calls that may equal an unpaired exchange: same time, other figures."""
 
     def add(self, own: Call, wire: Call) -> None:
         self.wire[own.id], self.own[wire.id] = wire, own
@@ -103,8 +103,8 @@ class CallPairs(Struct):
 def pair_calls(wire: Session, own: Session) -> CallPairs:
     """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
 
-    If no id matches (some clients keep none), calls with the same tokens at the same time are paired, and exchanges
-    without a report by the same answer. Else only requests without an answer are paired without an id.
+    If an id matches, only requests without an answer are then paired without ids. If none matches (some clients keep no
+    ids), calls with the same tokens at the same time are paired, and exchanges without a report by the same answer.
     """
     pairs = CallPairs()
     by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
@@ -126,7 +126,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
         elif alike and call.usage is not None:
             doubtful.append(call)
     _add_same_answers(pairs, wire, own)
-    # A later call may have taken the exchange, or the answer have shown another one.
+    # A doubtful call may have been paired by its answer since, or its exchange with a later call.
     pairs.doubtful = sum(
         call.id not in pairs.wire and any(_is_simultaneous(call, candidate) for candidate in waiting)
         for call in doubtful
@@ -164,9 +164,8 @@ def _is_same_answer(sent: str, noted: str) -> bool:
 def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair requests without an answer, which have no id, by time and last block.
 
-    The exchange of one without an error may have an answer: it is paired only if no other may be the same request.
+    A call that has no error either may have been answered, so it is paired only if a single exchange fits it.
     """
-    # Kimi Code's last request with `-p` has neither answer nor error in its transcript.
     waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
     threads = {match.thread: own.calls[id_].thread for id_, match in pairs.wire.items()}
     for call in own.calls.values():
@@ -181,6 +180,7 @@ def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
         if call.error:
             matches = [candidate for candidate in alike if candidate.error][:1]
         else:
+            # Kimi Code's last request with `-p` has neither answer nor error in its transcript.
             matches = [
                 candidate
                 for candidate in alike
@@ -229,8 +229,8 @@ class SessionJoin:
     """Joins the exchanges in the session `wire` with the client's `own` transcript.
 
     The result's contexts are nodes of the tree of `wire`. `own` may later be replaced by a session that was read again.
-    With `leads`, the transcript leads: ids and positions in the file are its own, else those of `wire`. Without
-    `union`, calls that are only in the other record are left out.
+    `leads`: calls get their ids and positions in the file from the transcript, else from `wire`. Without `union`, calls
+    that are missing in the one that gives the ids are left out.
     """
 
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
@@ -243,6 +243,7 @@ class SessionJoin:
         """Id of a call only in the transcript -> its source call and the mapped call."""
 
     def join(self) -> Session:
+        """Join the calls and threads of both records, as read so far."""
         if self._mapper.update_marks(self.own.tree):
             self._merged_exchanges.clear()
             self._mapped_calls.clear()
@@ -318,8 +319,8 @@ class SessionJoin:
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
         """Subtract recorded exchanges from the client's sum; None if nothing is left."""
-        # Exchanges of another model, after the sum, or of ctxtui itself are not in the sum. Of a call that the
-        # transcript has, only the part that the transcript does not report is.
+        # The sum excludes exchanges of other models, later ones, and ctxtui's own. Of a call that the transcript has
+        # too, it includes only what the transcript does not report.
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = (
@@ -397,8 +398,8 @@ class SessionJoin:
 class _ContextMapper:
     """Maps contexts of both records to nodes of the wire's tree.
 
-    Transcript contexts continue from the exchanges where possible; wire contexts get the transcript's marks of their
-    blocks (`Place.mark`).
+    Transcript contexts continue from the exchanges where possible. Blocks of wire contexts get the marks that the
+    transcript gives them (`Place.mark`: ``summary``, ``meta`` ...).
     """
 
     def __init__(self, tree: Tree, own: Tree) -> None:
@@ -532,7 +533,7 @@ def _diff_sessions(old: Session, new: Session) -> list[Event]:
         old_call = old.calls.get(id_)
         if old_call is not call and old_call != call:
             events.append(CallSeen(call))
-    # A call that is gone, such as a sum of which nothing is left, cannot be taken back: it gets an empty usage.
+    # No event removes a call, so one that is gone (a sum of which nothing is left) gets an empty usage.
     removed_calls = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
     events += (CallSeen(replace(call, usage=Usage())) for call in removed_calls)
     for id_, thread in new.threads.items():

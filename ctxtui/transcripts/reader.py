@@ -9,14 +9,14 @@ from ctxtui.core.session import Event, Skipped
 
 
 class NeedsContexts(Exception):
-    """Raised if a file must be read in full to determine its usage."""
+    """Raised by a reader of usage if the file must be read with its contexts after all."""
 
 
 class Reader(Protocol):
     """Turns the bytes of one recording into events.
 
     Made by a format's `open` with the tree that receives the nodes. Any chunking of the same bytes gives the same
-    events in the same order (law 2).
+    events in the same order.
     """
 
     @property

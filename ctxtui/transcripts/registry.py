@@ -62,7 +62,7 @@ def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader
 def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
     """Make readers that also emit a call for each pass of another model in an answer.
 
-    See `passes`.
+    A pass is one run of a model that the provider made for the answer (see `passes`).
     """
 
     def open_(tree: Tree) -> Reader:

@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 MakeScreen = Callable[[], Screen[Any]]
 _MAX_THREADS = 128
-"""Threads are only started when needed."""
+"""Most threads of the pool, which starts one only when it is needed."""
 
 
 _END_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that ask a program to end."""
 _SECONDS_TO_FREEZE = 1.0
-"""Seconds after the first frame; by then a screen has loaded what it starts with."""
+"""Seconds after the first frame until garbage collection skips all present objects: by then a screen is loaded."""
 _SECONDS_TO_BACKGROUND = 5.0
-"""Seconds after the first frame."""
+"""Seconds after the first frame until sessions are indexed in the background."""
 
 
 def _freeze_garbage() -> None:

@@ -194,7 +194,7 @@ def test_a_call_that_is_put_in_is_written_with_its_result_or_named_as_lost(name:
     result = part({"type": "tool_result", "tool_use_id": "new", "content": "no such file", "is_error": True})
     file = with_parts(name, NEW_CALL, result)
     if SESSIONS[name][0] == "opencode":
-        assert file.lost == ("a call that was put in",) and b"NEWDATA" not in file.data
+        assert file.lost == ("an inserted tool call",) and b"NEWDATA" not in file.data
         return
     assert b"NEWDATA" in file.data and not any("call" in loss for loss in file.lost)
     made = [item.block.value() for item in path_of(read(file.data).session) if item.block.kind != block.HEADER][-2:]

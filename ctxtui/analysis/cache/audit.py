@@ -40,6 +40,7 @@ class MissEvidence:
         self._reads: dict[tuple[str, int], Call] = {}
 
     def add(self, call: Call, rules: CacheRules) -> None:
+        """Remember what `call` left in the cache and what it read, by its report."""
         usage = call.usage
         if usage is None:
             return
@@ -52,6 +53,7 @@ class MissEvidence:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
     def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause, cached: CachedInput) -> str:
+        """Describe for the user why a call read less than the cache held."""
         return (
             self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage, cached)
         ) + self._describe_diagnosis(forecast, cause)

@@ -21,7 +21,7 @@ SHORTEST_CACHED: Final = 1_024
 """Losses of fewer tokens are no misses: most models' shortest cacheable prefix (facts §2)."""
 _MINUTE: Final = 60.0
 _LONGEST_LIFETIME: Final = 720 * _MINUTE
-"""Longest promised lifetime of an entry in seconds."""
+"""Longest lifetime that a provider promises for an entry at a marker, in seconds."""
 
 
 def entry_lifetime(call: Call) -> float:
@@ -116,6 +116,7 @@ class CachedInputs:
         self._writes = WriteReports()
 
     def add_call(self, call: Call) -> CachedInput:
+        """Add the next call of the session; returns its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)

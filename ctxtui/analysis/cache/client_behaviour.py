@@ -62,6 +62,7 @@ class Clock(Struct):
             self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
 
     def tick(self, call: Call) -> None:
+        """Move on to `call`, which is then the previous one."""
         if self.has_time(call):
             self.first, self.last = self.earliest(call), self.latest(call)
         time_sent = sent_at(call)

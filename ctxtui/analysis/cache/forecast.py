@@ -59,7 +59,7 @@ class ReadShares:
 
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
-"""Kinds of events besides calls that were requests."""
+"""Kinds of events, other than calls, that show a request of the client."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 
 
@@ -154,6 +154,7 @@ class CacheForecaster:
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
+        """Forecast the cache read of `call`, the next one; `input_forecast` predicts its input."""
         behaviour = self._behaviour_of(call)
         prompt = self.prompts.prompt(call, input_forecast.predicted, behaviour.life)
         rules = prompt.rules

@@ -30,7 +30,10 @@ EDITS: Final = "edits"
 SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
 """Causes after which the thread's own entries are lost, but not those that other sessions keep alive."""
 IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
-"""Causes without effect if the client's own call after the turn cached everything before the new user message."""
+"""Causes without effect if the client sent a request by itself after the turn (an *aside*, as for suggestions).
+
+That request cached everything before the new user message.
+"""
 _CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
 """Causes in which a different context was sent."""
 CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)

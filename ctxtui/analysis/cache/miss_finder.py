@@ -242,6 +242,7 @@ def session_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
+    """All misses of a session; everything in `book` must be counted."""
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
@@ -321,7 +322,7 @@ def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, fl
         case "TTL" if miss.life < 3600:
             return "send a call within the lifetime, or choose a longer one if the provider has it", saved
         case "TTL":
-            return "apply edits at such a moment: the prefix is written again anyway", 0.0
+            return "apply edits after such a pause: the prefix is written again anyway", 0.0
         case "content changed" if miss.new is not None and miss.new.category == "memory":
             return "move memory files to the end, or freeze them for the session", saved
         case "content changed":

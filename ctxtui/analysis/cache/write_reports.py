@@ -24,6 +24,7 @@ class WriteReports:
         self._without_writes: set[tuple[str, str]] = set()
 
     def add(self, call: Call) -> None:
+        """Learn from the report of the session's next call."""
         usage, key = call.usage, (call.provider, call.model)
         if usage is None or not usage.has_cache or key in self._with_writes:
             return

@@ -46,6 +46,7 @@ class NextStep(NamedTuple):
 
 
 def extract_step(items: Iterable[Item]) -> NextStep:
+    """The step of the answer whose blocks are `items`."""
     calls, texts = [], []
     for block, place in items:
         category = category_of(block, place)

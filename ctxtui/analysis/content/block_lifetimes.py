@@ -242,8 +242,8 @@ class BlockLifetimes:
     def stability(self, node: int) -> tuple[str, int, int]:
         """Cache stability of a block: `HIGH`, `MEDIUM` or `LOW`.
 
-        "" with fewer than two further calls. Also returns the number of further calls of the epoch in which it was
-        added that had it after an unchanged prefix, and of all further calls of that epoch.
+        "" with fewer than two further calls. Also returns two numbers about the epoch in which it was added: of the
+        further calls that had it after an unchanged prefix, and of all further calls.
         """
         every = self.stretches(node, self.done)
         if not every:

@@ -1,8 +1,8 @@
 """Dead weight: tool results, images and documents that the model never quoted.
 
-A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
-was in a result before it was in any other block. A result without such a literal is not judged. A result that is never
-quoted may still have been useful.
+A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line). A
+literal counts if it was in a result before it was in any other block. A result without such a literal is not judged. A
+result that is never quoted may still have been useful.
 """
 
 from __future__ import annotations

@@ -72,6 +72,7 @@ class HeavyGroups:
         return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
+        """Find the group of each tool call and result among the nodes of `path`."""
         for node in path:
             node_row = self._tree[node]
             if node_row.category not in (_CALL, _RESULT) or node in self._group_of:

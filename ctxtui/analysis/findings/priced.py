@@ -90,6 +90,7 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
+    """Count the blocks that `edits` change; `after` is the context with them applied."""
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]

@@ -48,6 +48,7 @@ class Feasibility(Struct, frozen=True):
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
+    """The answer for a context of the size `after` and a limit of `tokens`."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:

@@ -339,8 +339,8 @@ def _describe_lacks(calls: Sequence[Call], stretch: int, *, priced: bool) -> Ite
         yield f"no shape: {MIN_CALLS} calls without a compaction, restart or rewind are needed, there are {stretch}"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
-        yield "no call was reported: sizes are counted, and repeated input is not known"
+        yield "no usage was reported: sizes are counted, and repeated input is not known"
     elif reported < len(calls):
-        yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are estimates"
+        yield f"{len(calls) - reported:,} of {len(calls):,} calls have no reported usage: their sizes are estimates"
     if not priced and reported:
         yield "no price is known for the model: costs are not shown"

@@ -58,6 +58,7 @@ class SharedContext:
         return self._unwritten[1]
 
     def sizes(self, model: str) -> BlockSizes:
+        """Tokens of the context's blocks, as `model` counts."""
         assert self.context is not None
         sizes = self._sizes.get(model)
         if sizes is None:

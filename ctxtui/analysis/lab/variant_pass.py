@@ -468,6 +468,7 @@ class VariantPass:
         self._quoted += _count_later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
     def finish(self) -> VariantRun:
+        """The result, after the last call was added."""
         for thread in list(self._last):
             self._count_quotes(thread)
         edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}

@@ -152,8 +152,8 @@ class EditedThread(NamedTuple):
     ) -> EditedCalls | None:
         """The calls after the first `since`, up to number `until`, under the edits of `after`.
 
-        `tag`: the price of the edits for the context `here` (None: unknown). None if there is no call, if the edits
-        change nothing, or if they change thinking from the first call on, as it must be sent back during its turn.
+        `tag`: the price of the edits for the context `here` (None: unknown). None if there is no call, or if the edits
+        change nothing. Also None if they change thinking from the first call on: it must be sent back in its turn.
         """
         freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):

@@ -165,7 +165,7 @@ class CostLedger:
         last = path[complete_blocks - 1] if complete_blocks else ROOT
         sums = [float(n) for n in running.sums(head, last)]
         if complete_blocks < len(path) and token > 0:
-            # The block at `token` may count in several categories: each gets the same share of its own.
+            # The block at `token` may count in several categories: the same share of it counts in each.
             after = running.sums(head, path[complete_blocks])
             part = (token - read(last)) / ((read(path[complete_blocks]) - read(last)) or 1)
             sums = [before + (sum_after - before) * part for before, sum_after in zip(sums, after, strict=True)]

@@ -85,7 +85,7 @@ class ReportedWindow(NamedTuple):
 
 
 def reported_window(report: QuotaReport, calls: Iterable[CallUse]) -> ReportedWindow:
-    """Pair a report with our own sum over `calls`, those that its quota is about."""
+    """Pair a report with our own sum over `calls`, those that count for its quota."""
     report_time = report.at or report.resets
     calls_in_window = [call for call in calls if report.begins <= call.started <= report_time]
     return ReportedWindow(report, _make_window(report.begins, 60 * report.minutes, calls_in_window))

@@ -97,7 +97,7 @@ class ResentTracker:
     def _moved_tokens(self, before: int, head: int, longest_sent: int, running: RunningTotals) -> float:
         """Tokens of `head` after `longest_sent` in blocks that were sent before.
 
-        Of a new version of a block, the part in common counts.
+        A new version of a block counts by the part that is the same as before.
         """
         tree = self._tree
         nodes = [node for node in tree.path(head, longest_sent) if tree[node].block.kind != HEADER]

@@ -88,6 +88,7 @@ def rows_by_call(
 
 
 def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
+    """The row `name` of a single call with the list price `cost` (None: unknown)."""
     if not call.is_reported:
         # A request that only counts tokens is free.
         free = 0.0 if call.stop_reason == COUNTED else None

@@ -136,6 +136,8 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
+    """One figure before and after a change, and the difference (None: unknown)."""
+
     name: str
     unit: str
     before: Estimate | None
@@ -150,11 +152,10 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change of client version, policy, compaction or tag, with numbers before and after it.
+    """A change of client version, policy, compaction or tag, as it can be compared.
 
-    The numbers are those of sessions and of calls.
-
-    `words` select it; `first` is its first time in Unix seconds.
+    `before`, `after`: numbers of sessions; `calls_before`, `calls_after`: numbers of calls. `words` select it; `first`
+    is its first time in Unix seconds.
     """
 
     words: str

@@ -3,8 +3,8 @@
 A recording may hold blocks that were not in the request: without a record of it, a client clears old tool results or
 drops old messages, and a provider leaves out thinking. The *residual* of a call is its reported input without the
 counted tokens of its blocks and without the unrecorded input (system prompt, tools and others). If it falls below that
-of the earlier report by more than the errors of counting, the blocks whose tokens explain the difference are *absent*
-(`Absences`), until a report rises again by their tokens.
+of the earlier report by more than the errors of counting, some blocks must be *absent* (`Absences`): those whose tokens
+explain the difference. They are back when a report rises again by their tokens.
 """
 
 from __future__ import annotations

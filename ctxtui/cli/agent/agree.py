@@ -40,8 +40,8 @@ from ctxtui.views.text.span import Span
     "agree",
     help="Send recorded calls of the last model again, unchanged (the noise floor), under each policy and to each "
     "model given, and compare the next tool calls with the recorded ones. With --leave-out also without each of the "
-    "heaviest blocks, listed by how much the model misses them. The price is printed first; nothing is sent above "
-    "--budget-usd. Intervals are 90 % (Wilson).\n\n"
+    "heaviest blocks; the one without which the answers differ most comes first. The price is printed first; nothing "
+    "is sent above --budget-usd. Intervals are 90 % (Wilson).\n\n"
     f"NAME is {NAME_HELP}. The recording must have complete requests: system prompt and tools.\n\n\b\n"
     "Example: ctxtui agree session.har -n 12 --policy truncate_results --budget-usd 2\n"
     "Example: ctxtui agree session.har --json",
@@ -92,7 +92,7 @@ class AgreeResult(Struct, frozen=True, kw_only=True):
 
     - `quote`: the price before sending.
     - `variants`: the agreement of each variant that was sent, the unchanged calls among them.
-    - `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
+    - `blocks`: the left-out blocks, those without which answers differ most first; `weights` has their tokens.
     - `idle`: variants that change nothing in these calls, and were not sent.
     """
 

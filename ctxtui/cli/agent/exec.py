@@ -38,7 +38,9 @@ from ctxtui.services.recordings.open_by_name import split_call
 )
 @click.option("--forward", is_flag=True, help="Use HTTPS_PROXY and a certificate for this run instead of base URLs.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag for the recording; repeatable.")
-@click.option("--hold", is_flag=True, help="Hold each request until `ctxtui hold` releases it, except side calls.")
+@click.option(
+    "--hold", is_flag=True, help="Hold each request until `ctxtui hold` releases it, except titles and token counts."
+)
 @rule_options("hold-")
 @click.option(
     "--fork",
@@ -57,7 +59,7 @@ from ctxtui.services.recordings.open_by_name import split_call
     type=click.FloatRange(min=0),
     metavar="USD",
     default=0.0,
-    help="In pauses, keep the cache from expiring while that pays, for USD in all (by forecast: a miss costs more).",
+    help="Keep the cache from expiring in pauses, as long as that costs less than a miss would; at most USD in all.",
 )
 @otlp_options
 @click.option(
@@ -155,7 +157,7 @@ def prefer_own_recording(name: str) -> str:
 
 
 def _report(relayed: RelayedProgram, quiet: bool) -> None:
-    """Note what went wrong; unless `quiet`, also how a fork went, refreshes and recordings."""
+    """Print notes at the end: errors; unless `quiet` also fork, cache refreshes, recordings."""
     for trouble in relayed.troubles:
         note(trouble)
     if relayed.silence_advice and not quiet:

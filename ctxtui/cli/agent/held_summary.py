@@ -22,7 +22,10 @@ from ctxtui.views.text import safe_text
 
 
 def show_summary(context: click.Context, request: dict[str, Any], as_json: bool) -> None:
-    """Raises `WrongUse` for a held request, which has no summary."""
+    """Print the summary of the held compaction `request`, and what it loses.
+
+    Raises `WrongUse` for a held request that is no compaction.
+    """
     summary = request.get("summary")
     if not isinstance(summary, str):
         way_out = f"`ctxtui open {request['session']}` shows it"

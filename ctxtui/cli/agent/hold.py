@@ -39,7 +39,7 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     `refuse` answers the program with an error and sends nothing, `answer` gives the program TEXT as the model's answer
     without asking the model.
     `on` holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss,
-    --pattern and so on; `off` returns to the rules that a run was started with, without --hold. Costs and misses are
+    --pattern and so on; `off` returns to the rules of each run's start, but not to --hold. Costs and misses are
     forecast like the inspector's next call. Without a decision a request is sent, with the applied edits, before its
     program would give up; if its answer is streamed, pings keep the program waiting for ten minutes, and `more` adds
     ten.

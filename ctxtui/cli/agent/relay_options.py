@@ -70,7 +70,7 @@ def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 
 def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
-    """Raises `BadConfig`."""
+    """The rules as an object; `each`: hold every request. Raises `BadConfig`."""
     return rules_from_options(rules_to_send(options, each=each))
 
 

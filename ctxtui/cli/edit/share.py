@@ -35,7 +35,7 @@ from ctxtui.views.pages.share_page import page
 
 
 def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`images`: the output has images, so the help names them, too."""
+    """The option ``--mask``; `images`: the output has images, so its help names them, too."""
     personal = "addresses, user names, images" if images else "addresses, user names"
     return click.option(
         "--mask",

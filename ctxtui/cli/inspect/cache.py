@@ -41,8 +41,8 @@ from ctxtui.views.text.status_line import describe_cold_send
     "first block that differed; and what the next call would read.\n\n"
     f"NAME is {NAME_HELP} (default: last). `lost` is the extra cost of the misses compared with reads, at list "
     "price.\n\n"
-    "--hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code says, "
-    "before it sends a message after the cache has expired, what that costs; it asks before writing it.\n\n\b\n"
+    "--hook lets Claude Code say what a message costs after the cache has expired, before it is sent. It shows the "
+    "change to .claude/settings.local.json in the session's directory, and asks before writing it.\n\n\b\n"
     "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'\n"
     "Example: ctxtui cache last --hook",
 )

@@ -51,12 +51,12 @@ MAX_FACTS: Final = 12
 def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **options: bool) -> None:
     """Show the effect of compactions: the context before and after, and the facts kept.
 
-    It lists the files, decisions and literals that the summary lost, those that came back later, and the cost of
-    reading files again.
+    It lists the files, decisions and literals (paths, ids, numbers, errors) that the summary lost, those that came back
+    later, and the cost of reading files again.
 
     With --ahead it prints what the next one must keep: files, decisions and frequent literals of the context now.
-    --ahead --hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code adds
-    them to the instructions for its summary, and asks before writing it.
+    --ahead --hook lets Claude Code add these to the instructions for its summary. It shows the change to
+    .claude/settings.local.json in the session's directory, and asks before writing it.
 
     \b
     Example: ctxtui compactions last --json | jq .count
@@ -109,7 +109,7 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
 
 
 def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
-    """`every`: list all lost facts, not only the first `MAX_FACTS`."""
+    """The lines of compaction `index`; `every`: all lost facts, not only the first `MAX_FACTS`."""
     compaction = compaction_list[index]
     yield from rule(
         "Σ" + plain(views.title(compaction_list, index)), "" if compaction.thread == "main" else compaction.thread

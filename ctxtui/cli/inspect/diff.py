@@ -52,7 +52,10 @@ _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>
 
 
 class NamedContext(NamedTuple):
-    """`thread`: "" for the main one; `number`: 0 for the last call."""
+    """A recording and one of its calls.
+
+    `thread`: "" for the main one; `number`: from 1, 0 for the last call.
+    """
 
     name: str
     thread: str = ""
@@ -68,7 +71,7 @@ class NamedContext(NamedTuple):
 def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> int:
     """Compare two contexts: the first block that differs, word by word, and other changes.
 
-    These are blocks that entered, left, changed or were respelled, in tokens.
+    These are blocks that entered, left, changed, or were respelled (same words, but other JSON or id), in tokens.
 
     A and B are recordings with a call: PATH@12, ID#12, PATH@THREAD:12; the default is the last call of the main thread.
     B may be just @12: another call of A. Two sessions are compared by the contents of their blocks, in any dialect. The
@@ -140,7 +143,7 @@ Since = Callable[[int], int]
 def diff_json(
     result: Diff, changing_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
-    """`loaded`: the recordings of both sides."""
+    """The output of ``--json``; `loaded` are the recordings of both sides."""
     first, first_calls = result.first_change, (first_call_numbers(result.a), first_call_numbers(result.b))
     return {
         "a": _side_json(result.a, loaded[0]),
@@ -236,7 +239,7 @@ def print_text(
     *,
     whole: bool,
 ) -> None:
-    """`whole`: all changes, and all lines of changed blocks."""
+    """Print the diff; `whole`: all changes, and all lines of changed blocks."""
     painter = Painter(settings.glyphs)
     for lines in (
         _head_lines(result, loaded),

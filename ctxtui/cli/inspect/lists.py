@@ -43,7 +43,7 @@ from ctxtui.views.text.span import Span
 
 
 class ListInputs(Struct, frozen=True, dict=True):
-    """`book` is counted."""
+    """What the lists read: a call of a recording whose blocks are all counted in `book`."""
 
     book: Book
     chosen: ChosenCall
@@ -87,7 +87,7 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     @cached_property
     def _ledger(self) -> CostLedger | None:
-        """None without a call or price."""
+        """The costs of the thread's blocks; None without a call or price."""
         price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []

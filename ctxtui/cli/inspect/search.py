@@ -97,6 +97,9 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
         write_json(_search_json(query, bool(options["regex"]), hits, has_more, searcher))
     else:
         _print_notes(searcher, has_more, limit)
+        # A named file need not be one that `ctxtui db index` reads.
+        if not options["name"]:
+            _print_index_note(searcher)
     return 0 if hits else NOT_FOUND_CODE
 
 
@@ -183,6 +186,11 @@ def _print_notes(searcher: Searcher, more: bool, limit: int) -> None:
         note(f"more than {limit:,} blocks have hits: raise --limit to see them")
     for name, error in tally.failed.items():
         note(f"{name} was skipped: {error.message}")
+
+
+def _print_index_note(searcher: Searcher) -> None:
+    """Say why most sessions were read, and whether indexing would help."""
+    tally = searcher.tally
     if tally.direct <= tally.indexed or not sys.stderr.isatty():
         return
     sessions = numbers.many(tally.direct, "session")

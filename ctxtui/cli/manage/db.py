@@ -30,7 +30,7 @@ def database_of(context: click.Context) -> Path:
 
 
 def open_existing(context: click.Context) -> Store:
-    """Raises `NotFound` if there is no database; none is created."""
+    """Open the database. Raises `NotFound` if there is none; it is not created."""
     path = database_of(context)
     if not path.exists():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` creates it")

@@ -1,4 +1,4 @@
-"""`ctxtui [PATH|ID|-]` and `ctxtui last`: open the screen."""
+"""`ctxtui open`, also as `ctxtui [PATH|ID|-]`, and `ctxtui last`: open the screen."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def report_bug(context: click.Context, name: str | None, output: Path | None, fo
 
 
 def _readable_config(context: click.Context) -> Config | None:
-    """None, with a note, if they are faulty: that may be what the report is about."""
+    """The configuration; None, with a note, if it is faulty: the report may be about just that."""
     try:
         return config_of(context)
     except BadConfig as error:

@@ -31,6 +31,7 @@ from ctxtui.views.text.table import Column, Table
 FIGURES_SECONDS: Final = 3.0
 """Seconds, from the first session on, for reading sessions without cached figures."""
 HEADS_SECONDS: Final = 1.0
+"""Seconds for reading the first lines of files, which have the titles."""
 
 
 @click.command("sessions")

@@ -152,7 +152,7 @@ def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
 
 
 def _stored_id(context: click.Context, name: str) -> str:
-    """A recording that is not stored yet is imported."""
+    """The id of the stored session `name`; a recording that is not stored yet is imported."""
     config, path = config_of(context), database_of(context)
     if path.exists():
         with contextlib.suppress(NotFound), open_existing(context) as store:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
-    """`flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
+    """Open the screen on the recording `name`, or on Home; return the exit code.
+
+    `flags` are the ``KEY=VALUE`` of ``--set``. Raises `WrongUse`, `BadConfig`.
+    """
     config = load(flags)
     export_flags(config)
     need_terminal(name, config.settings)

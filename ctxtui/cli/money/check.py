@@ -37,9 +37,9 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "check",
     help="Check recordings against limits, for tests of an agent. The exit code is 0 if all limits hold, 8 if one is "
     "broken, and 9 if none is broken but one, or a recording, cannot be checked.\n\n"
-    "NAME is a file, a folder (every recording in it), a session's id, or -. If the length of an "
-    "answer is unknown, the cost is at least that of the rest, and at most that with the maximum of its request or "
-    "model: --max-cost cannot be checked if its limit lies between.\n\n\b\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. If the length of an answer is unknown, it "
+    "has between 0 tokens and the maximum of its request or model. --max-cost cannot be checked if the limit lies "
+    "between the costs of these two.\n\n\b\n"
     "Example: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml\n"
     "Example: ctxtui check runs/ --max-cost 5 --json | jq .passed",
 )
@@ -122,7 +122,7 @@ def check_(
 
 
 def _as_json(passed: bool | None, checked: list[CheckedRecording], failed: FailedRecordings) -> dict[str, Any]:
-    """Its ``files`` can be used as a baseline."""
+    """The output of ``--json``, which a later run can take as its ``--baseline``."""
     return {
         "passed": passed,
         "files": [

@@ -35,7 +35,10 @@ HORIZON_HELP: Final = "Rank advice over this many calls ahead (default: the sett
 
 
 def advice_json(pieces: Sequence[Advice], name: str, place: str = "") -> list[dict[str, Any]]:
-    """`place`: of `place_options`."""
+    """Advice for ``--json``.
+
+    Its command lines name the session `name` and the options `place` (of `place_options`).
+    """
     return [_advice(piece, name, place) for piece in pieces]
 
 

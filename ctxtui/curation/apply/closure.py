@@ -20,7 +20,7 @@ from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 PAIR: Final = "a call and its answer go together"
 DANGLING: Final = "thinking must not end a message"
 SUCCESSOR: Final = "reasoning goes with the item that followed it"
-SYSTEM: Final = "a system message stands between the user and the assistant"
+SYSTEM: Final = "a system message must follow the user and precede the assistant"
 SIGNED: Final = "the first call of a step carries the signature for all of them"
 END: Final = "a request must end with the user's side"
 BOUND: Final = "this thinking is bound to the content before it"

@@ -214,7 +214,7 @@ def _number(value: Json, default: int) -> int:
 
 def _deduplicate(block: Block, params: Params) -> Block:
     text = params.get("text")
-    replacement = text if isinstance(text, str) else "[the same text stands elsewhere in this conversation]"
+    replacement = text if isinstance(text, str) else "[the same text is elsewhere in this conversation]"
     # If a client that clears results has put in a shorter line since, that one stays.
     return with_text(block, replacement) if len(replacement) < len(block_text(block)) else block
 

@@ -69,7 +69,7 @@ def _check_answer(
     elif id_ in answered_ids:
         yield Violation(path, f"call {id_!r} has a result already", PAIR)
     elif has_other:
-        yield Violation(path, "tool results must stand first in their message", RESULTS_FIRST)
+        yield Violation(path, "tool results must come first in their message", RESULTS_FIRST)
     answered_ids.add(id_)
 
 
@@ -215,7 +215,7 @@ def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
             if kind in _THINKING and run.role != "assistant":
-                yield Violation(path, "only the assistant thinks", THINKING)
+                yield Violation(path, "thinking belongs into assistant messages", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):
                 yield Violation(f"{path}.signature", "thinking must be signed", THINKING)
             elif kind == "redacted_thinking" and not (isinstance(part.get("data"), str) and part["data"]):

@@ -1,4 +1,7 @@
-"""Checks that encrypted content is present where required, and a string (facts §1, §4)."""
+"""Checks that encrypted content is present where required, and a string (facts §1, §4).
+
+`anthropic` and `responses` check the request bodies of the dialect that they are named after.
+"""
 
 from __future__ import annotations
 

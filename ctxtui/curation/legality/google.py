@@ -90,9 +90,9 @@ def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
         after = turns[n + 1] if n + 1 < len(turns) else None
         if turn.role == MODEL:
             if turn.calls and before is None:
-                yield Violation(turn.path, "a function call must follow the user's words", FIRST)
+                yield Violation(turn.path, "a function call must follow a content of the user", FIRST)
             for part in turn.responses:
-                yield Violation(part.path, "the model does not answer calls", PAIR)
+                yield Violation(part.path, "function responses belong into the user's contents", PAIR)
             yield from _check_unmatched(turn.calls, after.responses if after else [], "call {!r} has no response")
         else:
             for part in turn.calls:
@@ -137,6 +137,7 @@ def _check_signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 
 def tools(body: dict[str, Json]) -> Iterator[Violation]:
+    """Check the names of the declared functions."""
     names: set[Json] = set()
     offered = body.get("tools")
     for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):

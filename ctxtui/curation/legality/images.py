@@ -1,4 +1,7 @@
-"""Checks images and PDFs: number, size, and bytes against the media type (facts §1, §4)."""
+"""Checks images and PDFs: number, size, and bytes against the media type (facts §1, §4).
+
+`anthropic` and `openai` check the request bodies of the API that they are named after.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def _check_documents(documents: list[tuple[str, dict[str, Json]]], page_limit: i
         kind, data = source.get("media_type"), source.get("data")
         pdf = _decode_base64(data) if isinstance(data, str) else None
         if kind != PDF:
-            yield Violation(path, f"no document of a known type: {kind!r}", DOCUMENTS)
+            yield Violation(path, f"not a document of a known type: {kind!r}", DOCUMENTS)
         elif not data:
             yield Violation(path, "the document is empty", DOCUMENTS)
         elif pdf is None or PDF_HEAD not in pdf[:1024]:
@@ -78,7 +81,7 @@ def _image_fault(source: dict[str, Json], count: int) -> str:
     """Describe the fault of one of `count` images; "" for none."""
     kind, data = source.get("media_type"), source.get("data")
     if kind not in _TYPES:
-        return f"no image of a known type: {kind!r}"
+        return f"not an image of a known type: {kind!r}"
     if not isinstance(data, str) or not data:
         return "the image is empty"
     if len(data) > MAX_BASE64_CHARACTERS:
@@ -111,7 +114,7 @@ def openai(body: dict[str, Json]) -> Iterator[Violation]:
             for inner in ("content", "output"):
                 for m, part in enumerate(as_list(message.get(inner))):
                     if _is_broken_data_url(part):
-                        yield Violation(f"$.{key}[{n}].{inner}[{m}]", "the image is empty or no base64", IMAGES)
+                        yield Violation(f"$.{key}[{n}].{inner}[{m}]", "the image is empty or not base64", IMAGES)
 
 
 def _is_broken_data_url(part: Json) -> bool:

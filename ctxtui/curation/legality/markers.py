@@ -1,4 +1,7 @@
-"""Checks cache breakpoints: number, positions, and order of lifetimes (facts §2, §4)."""
+"""Checks cache breakpoints: number, positions, and order of lifetimes (facts §2, §4).
+
+A function is named after the dialect whose request bodies it checks.
+"""
 
 from __future__ import annotations
 

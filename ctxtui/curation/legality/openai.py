@@ -19,6 +19,7 @@ _OUTPUTS: Final = frozenset(_CALLS)
 
 
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Find the rules that a Chat Completions body breaks."""
     yield from check_roles(body, _CHAT_ROLES)
     open_: list[str] = []
     for n, message in enumerate(as_list(body.get("messages"))):
@@ -52,6 +53,7 @@ def _check_images(message: dict[str, Json], path: str) -> Iterator[Violation]:
 
 
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Find the rules that a Responses body breaks."""
     items = body.get("input")
     if isinstance(items, str) and items:
         return

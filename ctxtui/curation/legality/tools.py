@@ -1,4 +1,7 @@
-"""Checks names of tools, and choices among them (facts §1, §4)."""
+"""Checks names of tools, and choices among them (facts §1, §4).
+
+`anthropic`, `chat` and `responses` check the request bodies of the dialect that they are named after.
+"""
 
 from __future__ import annotations
 

@@ -67,6 +67,7 @@ class EditedPositions(Struct):
     awaited: AwaitedTargets = NONE_AWAITED
 
     def with_edits(self, context: Context, edits: tuple[Edit, ...]) -> EditedPositions:
+        """These positions, and those of `edits` in `context`."""
         positions_of: dict[tuple[str, str], set[int]] = {}
         open_ = []
         for edit in edits:

@@ -13,8 +13,9 @@ from ctxtui.curation.policies.policy import Policy
 def parse_value(text: str, default: Json) -> Json:
     """Parse `text` as a setting with that `default`.
 
-    For a text, the text itself. Otherwise JSON; else, by the default, a list with commas or pairs ``a:b`` with commas;
-    else the text itself, which `Policy.settings` refuses.
+    If the default is a text, it is the text itself. Otherwise the text is read as JSON; if it is none and the default
+    is a list or an object, as words or pairs ``a:b`` between commas. Other text is returned as it is, and
+    `Policy.settings` refuses it.
     """
     if isinstance(default, str):
         return text

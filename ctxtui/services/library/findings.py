@@ -174,7 +174,7 @@ def _missing_data(calls: Sequence[Call], priced: bool) -> list[str]:
     if len(calls) == 1:
         texts.append("one call: carried, missed and unused content shows from the second call on")
     if not any(call.usage is not None for call in calls):
-        texts.append("no call was reported: cache and costs are not known")
+        texts.append("no usage was reported: cache and costs are not known")
     elif not priced:
         texts.append("no price is known for the model: findings are ranked by tokens")
     return texts

@@ -104,6 +104,6 @@ def _walk_files(root: Path) -> Iterator[tuple[str, Path]]:
 def _add_ignore_file(ignored: IgnoredPaths, folder: str, place: Path) -> None:
     try:
         if place.stat().st_size <= MAX_FILE_BYTES:
-            ignored.add(folder, place.read_text(encoding="utf-8", errors="replace"))
+            ignored.add(folder, place.read_text(encoding="utf-8-sig", errors="replace"))
     except OSError:
         pass  # no such file

@@ -293,7 +293,7 @@ class _AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add the relay's decision, the edited body, and the `error` that broke the connection to a call.
+        """Add the relay's decision, the edited body, and a connection's `error` to a call.
 
         Remove its usage if the user or a replay answered.
         """

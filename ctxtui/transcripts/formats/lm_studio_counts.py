@@ -1,7 +1,7 @@
 """Reads LM Studio's server logs without bodies: the number and tokens of messages.
 
-Each request of a conversation has more messages than the one before; otherwise a new conversation starts. Answers of
-``/v1/responses`` are logged in full, and name the answer that they continue from, which decides first.
+A request with more messages than the one before continues its conversation; any other starts a new one. Answers of
+``/v1/responses`` are logged in full: one that names an earlier answer continues the conversation of that answer.
 """
 
 from __future__ import annotations

@@ -45,6 +45,8 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _EventHandler:
+    """Handles the events in order; a delegate, which is a subagent, has a thread of its own."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree, self._ids = tree, Ids()
         self._threads = [Dialogue(tree, MAIN, self._ids)]

@@ -1,4 +1,7 @@
-"""Reads the log of an evolutionary search's root model (pineapple, mango), with trials."""
+"""Reads the log of an evolutionary search's root model (pineapple, mango), with trials.
+
+The root model directs the search; a trial is one request to a child model, in a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,8 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _SearchHandler:
+    """Handles the turns of the root model and the trials, from all files of an experiment."""
+
     def __init__(self, tree: Tree) -> None:
         self.tree, self.ids = tree, Ids()
         self.threads = {MAIN: Dialogue(tree, MAIN, self.ids)}
@@ -160,6 +165,8 @@ class _SearchHandler:
 
 
 class _CompanionHandler:
+    """Passes the records of a companion file to `handle`."""
+
     def __init__(self, handle: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
         self._handle = handle
 

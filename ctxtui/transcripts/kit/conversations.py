@@ -1,6 +1,6 @@
 """Sorts the calls of a recording into threads, by which request continues which.
 
-The client's own data comes first, then the messages that a request shares with earlier ones.
+Thread ids that the client recorded decide first, then the messages that a request shares with earlier ones.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class ClientThread(Struct, frozen=True):
 class Conversation(Struct, kw_only=True, eq=False):
     """One thread: its calls in order, and the event that announced it.
 
-    `front` and `messages` are of its last request, as `_digest_request` returns them.
+    `number` counts the conversations of a `scope` (see `Conversations`) from 1. `front` and `messages` are digests of
+    its last request, as `_digest_request` returns them.
     """
 
     scope: str
@@ -96,10 +97,12 @@ class Conversations:
         self._best: dict[str, Conversation] = {}
         """The main thread from the next `settle` on, by scope."""
         self._named: dict[str, Conversation] = {}
+        """Conversations that the client names, by that name."""
         self._settled = 0
         self._by_first: dict[tuple[str, str], list[Conversation]] = {}
         """Conversations that the client does not name, by scope and digest of a first message."""
         self._homes: dict[str, Conversation] = {}
+        """Call id -> its conversation."""
         self.last: tuple[Conversation, Call] | None = None
         """The latest call and its conversation."""
 
@@ -189,8 +192,8 @@ class Conversations:
     ) -> Conversation | None:
         """Find the conversation of `alike` that shares most messages with a request. None if none fits.
 
-        One fits if it has the same tools and system texts, or shares half of its last request's blocks (at least two),
-        or shares all of them, and a block of its answer follows.
+        A conversation fits if the request has the same tools and system texts, or repeats half of the blocks of its
+        last request (at least two), or repeats all of them, followed by a block of its last answer.
         """
         best, most = None, (-1, False)
         for candidate in alike:
@@ -352,8 +355,8 @@ class Conversations:
 def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
     """Digests of a request's tools and system texts, and of the blocks of its messages.
 
-    The latter begin with the first that the client did not insert. Headers are left out: clients spell one message now
-    as string, now as list (facts §12).
+    Blocks that the client inserted at the start of the messages are left out, and all headers: clients spell the same
+    message now as string, now as list (facts §12).
     """
     front = [item.block.digest for item in items if item.place.section != "messages"]
     messages = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]

@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import complete_epoch, one_line
 
 _USER: Final = Place("messages", "user")
-"""Place of a person's text; others have a mark."""
+"""Place of a person's text; texts that the client inserted have a mark."""
 
 
 class Ids:
@@ -49,7 +49,11 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's growing context: its end `head`, the start of a person's first text `title`."""
+    """The growing context of one thread, and its calls.
+
+    `head` is the node at which the context ends, `title` the start of the first text by a person, `calls` the number of
+    calls so far, `unreported` those without usage.
+    """
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree

@@ -1,4 +1,4 @@
-"""Read members of foreign JSON as a requested type, and times and titles."""
+"""Read fields of foreign JSON: nested members, times, titles, sizes as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parse the JSON values in a file's head, and repair an object or list that the head cuts."""
+"""Parse the JSON values in a file's head, and repair an object or list that the head cuts.
+
+The head is the beginning of a file, by which its format is detected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts messages as clients store them to items.
+"""Converts messages as clients store them to items (blocks with their places).
 
 Parts in a client's own spelling are converted to Anthropic's, which all later code knows.
 """

@@ -1,4 +1,7 @@
-"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of answers."""
+"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of answers.
+
+A quota report says how much of a subscription's limit has been used in a window of time.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _CODEX: Final = re.compile(
 )
 _MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
 _MAX_SHARE: Final = 100.0
-"""As a multiple of the window; larger values are not shares."""
+"""Largest accepted share of a limit (1 is all of it); larger values are not shares."""
 
 
 def read_rate_limits(limits: Json, recorded_at: float | None) -> Iterator[QuotaReport]:

@@ -12,6 +12,7 @@ from ctxtui.wire.parts import kind_of
 
 _MARKERS: Final = tuple(f'"{key}"'.encode() for key in MARKER_KEYS)
 _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UNREADABLE})
+"""Kinds that ctxtui gives to blocks; a part with such a type is decoded, and gets another kind."""
 
 
 def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
@@ -28,7 +29,7 @@ def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> 
 
 
 def from_text(raw: bytes, clean: bool) -> Block:
-    """Build the text block of a JSON string's text `raw`, with its quotes."""
+    """Build a text block from `raw`, a JSON string with its quotes; `clean` as in `from_part`."""
     if not clean:
         return block.text(canonical.loads(raw))
     body = b'{"type":"text","text":' + raw + b"}"

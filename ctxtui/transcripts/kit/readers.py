@@ -217,6 +217,8 @@ def decode_column(value: Json) -> Json:
 
 
 class _RowsHandler:
+    """Collects the rows of a database, and converts all of them at each settle."""
+
     def __init__(self, tree: Tree, read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> None:
         self._tree, self._read_tables = tree, read_tables
         self._tables: Tables = {}

@@ -101,6 +101,8 @@ class RawRecord(Struct, frozen=True):
 
 
 class BrokenRecord(Struct, frozen=True):
+    """Bytes `start` to `end` of the file, from line `line` on, that are no JSON object."""
+
     line: int
     start: int
     end: int

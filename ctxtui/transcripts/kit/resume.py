@@ -27,7 +27,7 @@ UNANSWERED: Final = "what a person said after the last answer: the tool asks for
 MOVED: Final = "a text inserted into a message is placed after it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
-CALL: Final = "a call that was put in"
+CALL: Final = "an inserted tool call"
 MEDIA: Final = "an image or a document in a new or changed block"
 """Messages for content that a file cannot carry."""
 
@@ -39,7 +39,7 @@ Body = dict[str, Any]
 class SentBlock(NamedTuple):
     """A block of the context to resume with.
 
-    `at` is its 0-based index on the raw path (None: new by an edit).
+    `at` is its 0-based index on the raw path, the context before edits (None: new by an edit).
     """
 
     item: Item
@@ -186,6 +186,8 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
 
 class LinkedEntry(ResumeEntry, kw_only=True):
+    """A record of a source in which each record names its parent: its bytes and its JSON value."""
+
     raw: bytes
     value: dict[str, Any]
     is_subagent: bool = False

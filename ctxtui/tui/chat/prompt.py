@@ -39,6 +39,8 @@ PAUSE_SECONDS = 0.7
 
 
 class TalkController(ChatController):
+    """Asks for messages and permissions; also holds, interrupts and branches the chat."""
+
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
         self._edits = edits

@@ -196,7 +196,7 @@ class ChatScreen(SessionScreen):
     def leave_prompt(self) -> None:
         """Leave the prompt.
 
-        From a message, ask about a waiting tool or else clear the marks instead.
+        While a message is typed, a waiting tool is asked about first, or else marks are cleared; the prompt stays.
         """
         if not (self.talk.is_talking and (self.talk.ask_permission_now() or self.state.unmark())):
             super().leave_prompt()

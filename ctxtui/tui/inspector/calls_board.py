@@ -34,7 +34,7 @@ class CallsBoard(Board, can_focus=True):
     ]
 
     class Pointed(Message):
-        """A click on a column from the first call in view on; less than 0 on the axis."""
+        """A column was clicked: 0 is the first call in view; it is negative on the axis."""
 
         def __init__(self, column: int) -> None:
             super().__init__()

@@ -1,4 +1,7 @@
-"""Edits of the context shown: loading, staging, their effect, saving."""
+"""Edits of the context shown: loading, staging, their effect, saving.
+
+A raw position is the number of a block (from 0) in the raw context, the one before edits.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ class ContextEdits:
     def _warn(self, why: str) -> None:
         self._access.deliver(lambda: self._prompt.show_message(warned(why)))
 
-    # What there is
+    # Edits and selected blocks
 
     @property
     def overlay(self) -> ThreadEdits | None:
@@ -232,7 +235,7 @@ class ContextEdits:
             return "An edit that you took back inserted this; the next request does not contain it."
         return "There is no block on this line."
 
-    # What comes of it
+    # Effects of the edits
 
     def staged_pane_of(self, scene: Scene) -> StagedPane | None:
         """Return the effect of the thread's edits on a context. None without edits, or until it is computed."""

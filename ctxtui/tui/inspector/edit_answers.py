@@ -61,7 +61,7 @@ class EditAnswers:
         """A path, and the first node of each of its blocks by digest."""
         state.on.shown.subscribe(self._catch_up)
 
-    # What blocks are called
+    # Names of blocks
 
     def blocks(self) -> edit_answers.Blocks:
         return edit_answers.Blocks(self.describe, self._is_block)
@@ -91,7 +91,7 @@ class EditAnswers:
         block = self._state.study.session.tree.blocks.get(target.digest) if self._state.study is not None else None
         return block is None or block.kind != HEADER
 
-    # What it came to
+    # Effects of edits
 
     def sizes(self, staging: Staging | None) -> SizesBefore:
         """Return the size of the context under `staging` (None: no edits)."""

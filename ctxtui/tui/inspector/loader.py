@@ -37,6 +37,11 @@ T = TypeVar("T")
 
 
 class Pace:
+    """Decides when the next round of work may begin while a session grows.
+
+    The pauses are `MIN_PAUSE_SECONDS` and the constants below it.
+    """
+
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = 0.0
@@ -61,6 +66,8 @@ class Pace:
 
 
 class ReportCache:
+    """Reports of the whole recording, each kept until the recording grows."""
+
     def __init__(self, source: SessionSource) -> None:
         self._source = source
         self._entries: dict[tuple[str, str], tuple[object, Any]] = {}
@@ -305,9 +312,9 @@ class SessionLoader:
         return computed
 
     def _freeze_session(self, session: Session) -> None:
-        """Exempt all present objects from garbage collection if the session is large.
+        """Exempt all present objects from garbage collection, unless the session is small.
 
-        And not computed yet.
+        Not done any more once all figures were computed.
         """
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()

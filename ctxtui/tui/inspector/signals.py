@@ -41,7 +41,7 @@ class Signals:
     - `changed`: the rows changed. `shown`: all panes were updated.
     - `fitted`: panes were updated for another size, or facts changed without new rows (edits, an attached program).
     - `moved`: the transcript's cursor moved.
-    - `closed`: close or clear; subscribers return whether they did.
+    - `closed`: `esc` closes what is open; a subscriber returns whether it closed something.
     - `message`: show a message on the prompt line; `message_shown`: it was shown.
     - `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.
     """

@@ -261,7 +261,7 @@ class InspectorState:
     def follow(self, follows: bool) -> None:
         self.follows = self._follows_by_hand = follows
 
-    # What lists ask
+    # For lists
 
     @property
     def scene(self) -> Scene | None:

@@ -26,7 +26,8 @@ BLOCK, BEFORE, SUMMARIZE, TALK, GO_ON = "block", "before", "summarize", "talk", 
 class CompactionAction(NamedTuple):
     """An action at the call before a compaction.
 
-    Show the block of `node`, show that call, stage a better summary, chat from there, or both.
+    By `kind`: show the block of `node`, show that call, stage a better summary, chat from that call, or chat from it
+    with a better summary.
     """
 
     kind: str

@@ -112,6 +112,8 @@ class ShowCurve(Command):
 
 
 class LabStepped(Message):
+    """The lab made progress, or failed with `error` (then `step` is None)."""
+
     def __init__(self, step: LabProgress | None, error: str = "") -> None:
         super().__init__()
         self.step = step
@@ -119,6 +121,8 @@ class LabStepped(Message):
 
 
 class LabWritten(Message):
+    """A variant was written as a session, or that failed with `error`."""
+
     def __init__(self, variant: VariantFile | None, error: str = "") -> None:
         super().__init__()
         self.variant = variant

@@ -15,6 +15,8 @@ LOOKAHEAD_LINES = 200
 
 
 class HitInLine(NamedTuple):
+    """A search hit: characters `start` to `end` of the wrapped line number `line` (from 0)."""
+
     line: int
     start: int
     end: int
@@ -54,7 +56,7 @@ class Body:
         self._ended = False
         self._texts = texts
         self._counted = -1, 0
-        """The limit of the last height request, and its result."""
+        """The limit of the last call of `height`, and its result."""
 
     def line(self, number: int) -> Spans | None:
         """Line `number`, from 0; None after the end."""

@@ -108,7 +108,7 @@ def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Sp
     if not lines:
         lines.append([Span(" (nothing)", "faint")])
     elif before not in (None, after) and old == new:
-        lines.append([Span(" only bytes that are no text change", "warn")])
+        lines.append([Span(" only bytes that are not text changed", "warn")])
     return lines
 
 

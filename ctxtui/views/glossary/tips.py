@@ -1,4 +1,4 @@
-"""The tips of the first inspector, each at a pane that it explains."""
+"""Tips in the first inspector that a user opens, each at a pane that it explains."""
 
 from __future__ import annotations
 

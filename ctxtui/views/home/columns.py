@@ -13,6 +13,7 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
+# Cells of a line from which a column is shown or gets wider.
 NARROW: Final = 60
 SOURCE_WIDTH: Final = 76
 MEDIUM: Final = 100

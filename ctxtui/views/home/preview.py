@@ -1,4 +1,4 @@
-"""Home's preview of a session: composition at its largest, growth, first and last texts."""
+"""Home's preview of a session: its largest context by category, growth, texts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def composition_notes(s: SessionSummary) -> list[Span]:
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
     """Categories at the peak in prompt order.
 
-    The smallest share one row if `height` is too small.
+    The smallest categories share one row if `height` is too small.
     """
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]

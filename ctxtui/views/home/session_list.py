@@ -18,7 +18,7 @@ class Group(NamedTuple):
 
 
 class SessionsSought(NamedTuple):
-    """A source whose sessions were looked for, and the place."""
+    """A program whose recordings were looked for, and the place; shown if none were found."""
 
     source: str
     where: str

@@ -231,7 +231,7 @@ class _Area:
     def column_numbers(self, numbers: Sequence[int]) -> list[str]:
         """Label the first column, and those in which the rising `numbers` reach a round one.
 
-        None is too close to the label before.
+        Columns too close to the label before get none.
         """
         every = max(1, round(scale.step(numbers[-1] - numbers[0] + 1, 8)))
         labelled = [0]

@@ -1,4 +1,4 @@
-"""The strip of a thread's calls: columns in view, marks and scale."""
+"""The strip of a thread's calls: a column of input tokens for each, marks, and the scale."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans
 
 AXIS: Final = 4
+"""Cells of the figures at the axis."""
 _MARK_OF: Final = {
     "miss": "miss",
     "compaction": "compaction",

@@ -37,9 +37,9 @@ class Toolset(Struct, frozen=True):
 
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
-    """The tools of the context shown, by server; their calls in this context.
+    """The tools of the context shown, by server, with the number of their calls in it.
 
-    `use` is read up to it, and may be reused for the next one.
+    `use` reads the context; passing it again for a later context of the same session reads only what is new.
     """
     use.read_path(scene.head)
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))

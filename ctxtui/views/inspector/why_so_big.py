@@ -1,4 +1,7 @@
-"""One line on why the context is so big: largest parts, their contents, best safe cut."""
+"""One line on why the context is so big: largest parts, their contents, best safe cut.
+
+A safe cut is a set of policies that makes the next request smaller without removing text that the model may need.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The list of advice: one row for each piece, lowest risk first."""
+"""The list of advice: one row for each piece, lowest risk first.
+
+A piece of advice is one or more policies, with the edits that they propose, their price, savings and risk.
+"""
 
 from __future__ import annotations
 

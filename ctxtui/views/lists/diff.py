@@ -1,4 +1,7 @@
-"""A diff as rows: a summary, the differences, then blocks that change within the run."""
+"""A diff of two contexts as rows: a summary, the differences, then changing blocks.
+
+A changing block has the same position but different content in several calls of the second context's thread.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ Row = Spans | Change | ChangingBlock
 
 
 class DiffList:
-    """The rows of a diff, and of the blocks that change within the run of its second side.
+    """The rows of a diff of two contexts, then those of the changing blocks (`unsteady`).
 
     `opened` are the indices of open rows; `whole` shows all lines of a changed block instead of only those near a
     change.

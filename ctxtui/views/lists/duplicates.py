@@ -1,4 +1,4 @@
-"""The list of duplicate content, with the tokens that could go."""
+"""The list of duplicate content, with the tokens that removing it would free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tables of unreadable recording lines, and of literals that edits break."""
+"""Tables of unreadable recording lines, and of removed literals that later blocks quote.
+
+A literal is a path, an id, a number or an error line: after an edit the model may look for it in vain.
+"""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ _STYLES = {"worse": "crit", "better": "ok", "not told apart": "ink", "not told":
 def agreement_lines(agreements: Sequence[Agreement], room: int) -> Iterator[Spans]:
     """Each variant's agreement with the recording.
 
-    ``unchanged`` is the noise floor: sent again as it was.
+    The variant ``unchanged``, sent again as it was, is the noise floor with which the others are compared.
     """
     name_width = max(12, min(40, room - 56))
     yield [Span(f" {cells.left('variant', name_width)}  {'same tools':>20}  {'same arguments':>20}  vs noise", "dim")]

@@ -1,4 +1,4 @@
-"""The list of advice (action, tokens freed, cost, risk), and the blocks that one changes."""
+"""The list of suggestions (findings and advice), and the blocks that the chosen one changes."""
 
 from __future__ import annotations
 

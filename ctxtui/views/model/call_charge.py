@@ -17,7 +17,7 @@ STATES: Final = ("read", "write", "fresh")
 class Charge(NamedTuple):
     """Ends of the report's parts in the context shown: where the tokens read and written end.
 
-    - `ends`: in our tokens; `depths`: in blocks from the start.
+    - `ends`: in tokens as ctxtui counts them; `depths`: in blocks from the start.
     - `read_node`, `write_node`: the last blocks of the cached prefix and of the written part (``ROOT``: none). They are
       at cache breakpoints if some are `recorded`, else estimates from the report.
     """
@@ -35,7 +35,7 @@ class Charge(NamedTuple):
         return next((state for state, end in zip(STATES, self.ends, strict=True) if token < end), STATES[-1])
 
     def segments(self) -> list[tuple[str, float]]:
-        """(state, our tokens) in prompt order, for the map's track."""
+        """(state, tokens as ctxtui counts them) in prompt order, for the track below the map."""
         parts, start = [], 0.0
         for state, end in zip(STATES, self.ends, strict=True):
             parts.append((state, end - start))
@@ -46,9 +46,9 @@ class Charge(NamedTuple):
 def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
     """The charge of the call shown, whose context has the nodes `path`.
 
-    None if its report or our counts are missing, or if the report has no cache figures. The report is in the provider's
-    tokens, rows in ours: its parts are scaled to our sum. If breakpoints are recorded, boundaries are moved to the
-    nearest. A block cut by a boundary belongs to the part that holds most of it.
+    None if its report or ctxtui's counts are missing, or if the report has no cache figures. The report's parts are
+    scaled so that they add up to ctxtui's count of the context. If breakpoints are recorded, each boundary is moved to
+    the nearest one. A block cut by a boundary belongs to the part that has most of it.
     """
     usage = scene.call.usage
     if usage is None or not usage.has_cache or not usage.input or not scene.counted:

@@ -1,4 +1,7 @@
-"""Effects of edits on blocks."""
+"""Effects of edits on blocks: `Fate` for a changed block, `Step` for a change of size.
+
+A raw position is the number of a block (from 0) in the context before edits.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ class Fate(Struct, frozen=True, kw_only=True):
 
     - `tokens`, `after`: tokens that are read before and after the edits (None: being counted), with the message header
       of a first part.
-    - `mark`: the name of the row's mark.
-    - `repair`: removed or changed only to keep the request valid.
+    - `mark`: the name of the row's mark; `kind`, `author`: those of the edit.
+    - `out`: the block is removed; `repair`: it is removed or changed only to keep the request valid.
     - `stays`: header tokens that are sent without the block.
     """
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Scene(Struct, frozen=True):
     """The state shown by the Inspector.
 
-    - `book`: the session with its token counts; `running`: running totals along its contexts.
+    - `book`: the session with its token counts; `running`: tokens from the start of a context to any of its blocks.
     - `calls`, `events`, `turns`: those of `thread`.
     - `figures`, `limits`: the figures of the call shown, and the context window that applies to it.
     - `index`: the call shown (from 0).
@@ -103,12 +103,12 @@ class Scene(Struct, frozen=True):
 
     @property
     def stretch(self) -> float:
-        """Ratio of reported tokens to ours; 1 without a report."""
+        """Reported tokens divided by those that ctxtui counts; 1 without a report."""
         ours, reported = self.position(self.head), self.figures.context_tokens
         return reported / ours if ours and reported and self.figures.reported else 1.0
 
     def reported_position(self, node: int) -> float:
-        """Like `position`, in reported tokens."""
+        """Like `position`, scaled to the tokens that the provider reported."""
         return self.position(node) * self.stretch
 
 

@@ -1,4 +1,4 @@
-"""Home's data about a session."""
+"""Home's data about a session (`SessionSummary`) and its calls (`CallSpent`)."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ class CallSpent(NamedTuple):
     - `side`: the id of any thread but the session's first, prefixed with ``~`` if it is no subagent.
     - `lost`: USD lost by the miss (None: no price is known); `cause`: its cause in a few words.
     - `partial`: the answer is not reported in full.
+    - `skill`: the skill or command that its turn requested ("": none).
     - `copied`: ctxtui wrote it here, but it was made in another session.
     - `unpriced`: it has a report, but no price for all or part of it.
     """

@@ -1,4 +1,7 @@
-"""Figures of the context under applied and staged edits, as shown by the panes."""
+"""Figures of the context under applied and staged edits, as shown by the panes.
+
+The raw context is the one before edits; a raw position is the number of a block in it, from 0.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ BREAKAGE_INDEPENDENT: Final = (
     "cached",
     "following",
 )
+"""Cached values of `Staging` that stay the same when only the breakage changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ ATTACHED: Final = NOT_RECORDED + 1
 
 
 class Sign(Struct, frozen=True):
+    """A sign: `letter` replaces `glyph` without Unicode, `key` filters the category."""
+
     name: str
     glyph: str
     letter: str

@@ -1,4 +1,4 @@
-"""A client's status line: context, cost of the next call, cache lifetime, one warning."""
+"""The line that ctxtui adds to a client's status bar: context, next cost, cache, a warning."""
 
 from __future__ import annotations
 

@@ -111,6 +111,8 @@ class LineCache:
 
 
 class Tails:
+    """Finds the tails of the call shown: its answer, then the blocks that are not sent yet."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._since = ROOT, ROOT, ROOT

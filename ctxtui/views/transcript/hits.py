@@ -16,6 +16,7 @@ HIT_STYLE: Final = "accent-ink on-accent"
 CURRENT_HIT_STYLE: Final = "accent-ink on-warn bold underline"
 
 Spots = Sequence[tuple[int, int]]
+"""Hits in a text, as characters (start, end)."""
 
 
 class HitAt(NamedTuple):

@@ -51,6 +51,8 @@ _PATCH: Final = re.compile(r"^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: 
 
 
 class Reading:
+    """Draws the `rows` of a context in this layout; rows are numbered as there."""
+
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._bodies: Recent[Body] = Recent(512)

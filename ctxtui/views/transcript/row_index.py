@@ -1,4 +1,7 @@
-"""The rows of a context as an integer array that is extended from call to call."""
+"""The rows of a context as an integer array that is extended from call to call.
+
+After the blocks that the call shown sent come its *tails*: its answer, and the blocks that are not sent yet.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,8 @@ class Boundaries:
 
 
 class PathNodes:
+    """The nodes of the path shown, extended or cut when another one is shown."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.nodes = array("i")

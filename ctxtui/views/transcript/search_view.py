@@ -16,6 +16,8 @@ CHARS_BEFORE_HIT: Final = 400
 
 
 class TranscriptSearch:
+    """Shows the hits of one search in `rows`; `end` folds what it opened."""
+
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._opened, self._folded = dict(rows.opened), set(rows.folded)

@@ -62,6 +62,7 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     - `thinking_lost`: tokens of thinking that the provider drops because of the edits.
     - `without_target`: edits without a target in this context.
     - `active`: the number of active edits if none changes the context shown; the pane then tells how the call was sent.
+    - `rest`: what the edits would have changed in the recorded calls after this one.
     """
 
     staging: Staging

@@ -90,6 +90,7 @@ def test_the_note_names_no_indexed_session_as_unindexed(
 ) -> None:
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
     assert "not in the full-text index" in ctxtui("search", "needle").err
+    assert "full-text index" not in ctxtui("search", "needle", "--session", recorded).err, "perhaps never indexed"
     ctxtui("db", "index")
     assert "full-text index" not in ctxtui("search", "needle").err
     for query in (("-e", "N[EX]{2}DLE"), ("ne",), ("-e", "n.e")):

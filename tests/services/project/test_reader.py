@@ -53,11 +53,12 @@ def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
         "e\n!e/\n",
         "/\n!/\n[ab].py\n\\#c\n",
         "**/\n",
+        "\ufeff*.txt\n",
         "**\n!foo/\n!keep\n",
     ],
 )
 def test_folders_are_ignored_as_git_does(tmp_path: Path, rules: str) -> None:
-    (tmp_path / ".gitignore").write_text(rules)
+    (tmp_path / ".gitignore").write_text(rules, encoding="utf-8")
     for path in (
         "a.py b.txt #c d/c.py d/e/f.py d/e/g.txt d/x e/k.py foo/keep foo/other foo/deep/keep data/a.csv data/b.txt"
         " data/x/c.csv data/x/d.txt data/x/y/e.csv dir.txt/a.py"

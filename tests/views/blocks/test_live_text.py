@@ -64,4 +64,4 @@ def test_a_change_of_bytes_that_are_no_text_is_not_called_none() -> None:
         return [plain(line).strip() for line in render_file_change(before, after, 80)]
 
     assert said(b"a", b"a") == ["⋮  1 line unchanged"] and said(b"", b"") == ["(nothing)"]
-    assert said(b"\xff", "\ufffd".encode())[-1] == "only bytes that are no text change"
+    assert said(b"\xff", "\ufffd".encode())[-1] == "only bytes that are not text changed"

@@ -67,6 +67,7 @@ class _Choice(NamedTuple):
 
 
 def make_policy(policies: Iterable[Policy]) -> Policy:
+    """Make the policy ``budget``, which tries the edits of `policies`."""
     return Policy(
         NAME,
         "the smallest set of edits that reaches a size",
@@ -83,7 +84,7 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
 def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Find the edits that bring the context down to `target` tokens (0: the usable window).
 
-    Of the sufficient sets that it compares it takes one with the least risk, and of those the one that breaks the
+    It compares some of the sufficient sets, and takes the one with the least risk; of several, the one that breaks the
     cached prefix latest (all are equal when the cache is cold). In the last `keep` rounds, only edits that lose nothing
     or externalize content are possible. If no set suffices, it frees as much as it can.
     """

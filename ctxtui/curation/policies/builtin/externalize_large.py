@@ -37,8 +37,8 @@ _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MUL
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Externalize code blocks of `code` characters or more, and results of `size` or more.
 
-    Of other lines beside such code, text beyond `rest` characters is externalized, too, if a line has 60 more than that
-    (0: none of it). The last `keep_last` candidates stay for now.
+    The other lines of a message with such code keep `rest` characters (0: all); the remainder of a line is
+    externalized, too, if it has more than 60 characters. The last `keep_last` candidates stay for now.
 
     If a message lists the trials of a search, each trial keeps its id, validity and score, a reference to its program,
     and the first characters of its `reasoning` and `error`.

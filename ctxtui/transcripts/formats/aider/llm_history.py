@@ -56,7 +56,7 @@ class _Section(Struct):
 
 
 class LlmHistoryReader(Reader):
-    """Reads such a file line by line."""
+    """Reads the file line by line; sections without an end are read again at each `settle`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

@@ -17,8 +17,8 @@ from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, 
 
 _TYPED: Final = "#### "
 _OWN: Final = "aider builds its system prompt, examples, files and repository map itself"
-_INDENTED: Final = "a line of an answer that begins with # or > is indented by a blank: aider would skip it"
-_OTHER: Final = "aider restores only text: no"
+_INDENTED: Final = "a line of an answer that begins with # or > is indented by a space: aider would skip it"
+_OTHER: Final = "aider restores only text: dropped a block of the kind"
 _CHAT: Final = "# aider chat started at 2"
 _EXAMPLES_END: Final = "I switched to a new code base"
 _OWN_TEXTS: Final = (
@@ -40,6 +40,7 @@ _APART: Final = "> And:  "
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a chat history with the user input and the answers of the requested context."""
     dialogue_texts = _dialogue_texts(order)
     lost: list[str] = []
     messages: list[tuple[bool, str]] = []

@@ -1,4 +1,4 @@
-"""Reads plain bodies: requests, pairs of request and answer, answers, messages.
+"""Reads plain JSON of model APIs: requests, pairs of request and answer, answers, messages.
 
 Messages that are one a line are one growing conversation.
 """
@@ -50,7 +50,9 @@ from ctxtui.wire.stream import error_text
 from ctxtui.wire.translate.turns import tool_dialect
 
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
+"""Providers by the start of a model's name, for dialects of several providers."""
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", GOOGLE: "google"}
+"""Provider of each dialect that has one."""
 
 
 class _BodyDecoder:
@@ -354,6 +356,7 @@ _DEFINITION_KEYS: Final = frozenset({"input_schema", "parameters", "function", "
 
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
+    """Return the confidence that a file with this head has bodies of the dialect `name`."""
     dialect, confidence = _detect(head[: file_head.HEAD_BYTES])
     return confidence if dialect == name else 0.0
 

@@ -1,4 +1,7 @@
-"""Turns Claude Code's records of assistant messages into calls."""
+"""Turns Claude Code's records of assistant messages into calls.
+
+An answer is spread over several records, usually one for each block; all have the same message id.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +67,8 @@ class SentRequest(Struct, frozen=True):
 
 
 class PendingCall:
+    """The call whose answer is being read; `build` makes it from the records added so far."""
+
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
         self.call = call
         self.answer = answer
@@ -147,7 +152,7 @@ def first_facts(
 ) -> dict[str, Json]:
     """Collect the extra facts of a call from the first `record` of its answer.
 
-    - `point`: where its request was sent.
+    - `point`: the position in the chain of records from which its request was sent.
     - `input_before`: input tokens of the last call of its thread.
     - `times`: of the newest record in its context, and of `record`.
     """
@@ -172,6 +177,7 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
+    """Return the time of the user's message if the newest record is too close to the answer."""
     if (
         prompted is None
         or before is None
@@ -200,6 +206,8 @@ ASSISTANT: Final = message_place("assistant")
 
 
 class Answers:
+    """The answers of a session by call id, and the tool results that they wait for."""
+
     def __init__(self, tree: Tree, *, contexts: bool = True) -> None:
         self._tree = tree
         self.contexts = contexts
@@ -238,6 +246,7 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
+        """Begin the call `id_` with the first record of its answer; the point before is `parent`."""
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head

@@ -324,6 +324,7 @@ class UserContent(Struct):
 
 
 def sort_content(record: ClaudeRecord, message: ClaudeMessage) -> UserContent:
+    """Sort the parts of a user's message into results, other blocks, and what was typed."""
     mark = _context_mark(record)
     role = message.role if message.role != "assistant" else "user"
     content = UserContent()

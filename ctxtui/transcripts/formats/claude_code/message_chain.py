@@ -1,7 +1,7 @@
 """Rebuilds the contexts of a Claude Code session along the chain of records.
 
-Each record becomes a `Point`; points after the same answer share an `Anchor`. Parallel calls fork the chain of records,
-but not the context.
+Each record names the record before it (``parentUuid``), and becomes a `Point`. Points after the same answer share an
+`Anchor`. Parallel calls fork the chain of records, but not the context.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
+    """Make the point of a record that follows `point`; the parameters are members of `Point`."""
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -158,6 +159,7 @@ def _build_with_sides(tree: Tree, point: Point) -> int:
 
 
 def adds_nothing(point: Point) -> bool:
+    """Whether the context at `point` is that of its anchor."""
     anchor = point.anchor
     if anchor.results or anchor.sides or anchor.rendered:
         return False

@@ -1,4 +1,4 @@
-"""Handles Claude Code records that have a message, and records of requests."""
+"""Handles Claude Code's records of messages, of requests, and of the usage so far."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 def handle_message(
     state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, source: RawRecord, agent: str
 ) -> list[Event]:
+    """Handle a record with a message, written by the subagent `agent` ("": the main agent)."""
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, message, sent_items(record, message))

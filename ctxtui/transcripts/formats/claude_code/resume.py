@@ -1,8 +1,8 @@
 """Writes sessions that Claude Code resumes (facts §11), its own or those of other tools.
 
 The client rebuilds the context from the chain of records (`parentUuid`), so followers of removed records must point to
-what was before them. Its meter and its compaction use the last usage that is not all zeros, and count what follows
-themselves.
+what was before them. Its token meter and its automatic compaction start from the last usage that is not all zeros; the
+client counts what follows itself.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
+    """Read the records of the source; also returns what could not be read."""
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -289,6 +290,8 @@ _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceTool
 
 
 class ResumeChain:
+    """The records of the new file: removed ones are skipped, inserted ones are linked in."""
+
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
         self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}

@@ -67,6 +67,8 @@ _NONE: Final = TokenCounts()
 
 
 class SideCalls:
+    """Compares a session's meter records with its recorded calls, and emits the difference."""
+
     def __init__(self) -> None:
         self._earlier: dict[str, TokenCounts] = {}
         """Usage of processes from before the meter reset, by model."""

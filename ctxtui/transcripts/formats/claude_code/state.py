@@ -35,6 +35,7 @@ class ClaudeState:
 
     - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
     - `queued`: texts that arrived while the agent worked.
+    - `order`: number of the last point (`Point.order`).
     - `clock`: time of the last record of the main file.
     """
 

@@ -1,4 +1,7 @@
-"""Handles Claude Code's boundaries, attachments, progress, queued texts and broken lines."""
+"""Handles Claude Code's records without messages: compactions, attachments, progress, queue.
+
+Also broken lines, which become unreadable blocks.
+"""
 
 from __future__ import annotations
 
@@ -93,6 +96,7 @@ _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
 def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
+    """Handle a record of the client: a compaction, an API error, a local command, or a note."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     match record.subtype:

@@ -1,8 +1,8 @@
 """Writes a Cline session that the client resumes, with an edited context.
 
-The client finds a session by ``ID.json``, which names the file of its messages (tried with 3.0.65). It sends all of
-those, so a compacted session is written as its compacted context, without ``ID.compaction.json``. Its meter uses the
-usage of the last answer, its cost the sum of all.
+The client finds a session by its details, ``ID.json``, which name the file of its messages (tried with 3.0.65). It
+sends all messages of that file, so a compacted session is written as its compacted context, without
+``ID.compaction.json``. The client's token meter uses the usage of the last answer, its cost the sum of all.
 """
 
 from __future__ import annotations
@@ -133,20 +133,20 @@ def _read_beside(order: ResumeOrder, end: str) -> Any:
 
 
 def _make_details(order: ResumeOrder, id_: str) -> dict[str, Any]:
-    """Describe the session `id_` as the client does, beside the recorded one."""
+    """Make the details of the new session `id_` from those of the recorded one."""
     details = as_dict(_read_beside(order, "json"))
     path = as_str(details.get("messages_path"))
     if not order.session or order.session not in path:
         raise CtxtuiError(
             "the session's details are missing, by which Cline finds it",
             place=f"{order.session or 'ID'}.json",
-            way_out="they belong beside the messages",
+            way_out="put that file into the folder of the messages",
         )
     metadata = {key: member for key, member in as_dict(details.get("metadata")).items() if key not in _SUMS}
     metadata["title"] = f"{as_str(metadata.get('title')) or 'session'} (curated)"
     details = {key: member for key, member in details.items() if key != "compaction_path"}
     path = path.replace(order.session, id_)
-    # An unfinished one would be taken to have crashed.
+    # The client takes an unfinished session to have crashed.
     return {**details, "session_id": id_, "status": "completed", "metadata": metadata, "messages_path": path}
 
 

@@ -70,6 +70,8 @@ class ClineReader(WholeReader):
 
 
 class _Session:
+    """One session: its own file first, then the files beside it, in any order."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._main: dict[str, Json] = {}
@@ -106,9 +108,9 @@ class _Session:
         yield from self._read_messages(thread, value, {})
 
     def _read_messages(self, thread: str, value: dict[str, Json], compaction: dict[str, Json]) -> Iterator[Event]:
-        """The events of a file's messages; from the compacted context on, they continue that.
+        """Yield the events of a file's messages; those after a compaction continue its context.
 
-        The file has the system prompt of the last mode: calls in another one are without.
+        The file has the system prompt of the last mode only (plan, act): calls in another mode get none.
         """
         dialogue = Dialogue(self._tree, thread, Ids())
         sent = as_dicts(value.get("messages"))

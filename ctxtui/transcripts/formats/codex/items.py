@@ -24,7 +24,7 @@ ITEM: Final = "response_item"
 EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
-"""Records of the client's own state (facts §13)."""
+"""Records of the client's own state, which is not sent to the model (facts §13)."""
 TYPES: Final = frozenset({SESSION_META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
 """Prefix for the type of a bare line that would need a payload in newer files; such lines are ignored."""
@@ -159,6 +159,7 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
 
 
 def item_from_value(value: Json) -> CodexMessage:
+    """Convert an item in decoded form; empty if the client does not send it."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
     if isinstance(kind, str) and kind in _UNSENT_ITEMS:
         return CodexMessage()

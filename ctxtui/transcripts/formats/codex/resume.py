@@ -1,6 +1,7 @@
 """Writes rollouts that Codex resumes (facts §11, §13), its own or those of other tools.
 
-The client reads the items in the file's order. The new session's id is in the first record and ends the file's name.
+A rollout is the file of one session. The client reads the items in the file's order. The session's id is in the first
+record and ends the file's name.
 
 The client's meter, and its decision to compact before the first prompt, use the last count in the file. Counts describe
 the old context: they are removed where the context changed, and an estimate of the new size follows the last item.
@@ -60,6 +61,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
+    """Write the rollout of the session `session_id`, without a name and a folder for its file."""
     pieces, lost = read_source(order)
     lines: list[_RolloutLine] = []
     for raw, piece in pieces:
@@ -99,9 +101,9 @@ def _make_session_id(random: str, now: float) -> str:
 
 
 class Slot(ResumeEntry):
-    """One item of a context in the file.
+    """One item of a context in the file, as JSON `value`.
 
-    Its JSON, and its header and parts, which edits may remove. `pieces` is empty for an item that is one block.
+    `pieces` are its header and its parts, which edits may change or remove; empty for an item that is one block.
     """
 
     value: Any

@@ -1,4 +1,4 @@
-"""Turns the records of one Codex rollout into events."""
+"""Turns the records of a Codex rollout, the file of one session, into events."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ _SUPPORTED_KINDS: Final = ("tool_use", "image_url")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a copy of the session with the requested context, under a new id."""
     value, damage = parse_json(order.source)
     session = as_dict(value)
     recorded = as_dicts(session.get("history"))
@@ -62,6 +63,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class _HistoryItem(ResumeEntry):
+    """An item of the session's history, with its parts that a model reads."""
+
     value: dict[str, Any]
     parts: list[ItemPart]
 

@@ -55,6 +55,7 @@ _REASONING: Final = (THOUGHT, "reasoningOpaque", "reasoningBlocks", "encryptedCo
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a copy of the session with the requested context, under a new id."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, as_dict(canonical.loads(piece.raw))) for raw, piece in pieces]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))

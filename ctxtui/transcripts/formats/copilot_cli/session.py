@@ -72,6 +72,8 @@ class _Thread:
 
 
 class _CopilotHandler:
+    """Handles the events of a session; the thread of a subagent is named by its tool call's id."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._ids = Ids()

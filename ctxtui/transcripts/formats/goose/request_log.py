@@ -31,6 +31,8 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _LogHandler:
+    """Collects the lines of one log: the body of the request, then the answer in chunks."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._body: dict[str, Json] = {}

@@ -198,7 +198,7 @@ def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             return {**recorded, "thinking": read_block_text(block)}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    # They have MCP's audience: a text for the user only is not sent to the model.
+    # Annotations have MCP's audience: a text for the user only is not sent to the model.
     annotations = as_dict(value.get("annotations"))
     more = {"annotations": annotations} if annotations else {}
     return {"type": "text", "text": read_block_text(block), **more}

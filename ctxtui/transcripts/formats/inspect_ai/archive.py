@@ -50,7 +50,7 @@ class _Damaged(Exception):
 def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
     """Yield the JSON files of the archive in `data`, with their names, in its directory's order.
 
-    Instead of one that cannot be unpacked (damaged, encrypted, too large) comes the reason. An archive without a
+    A file that cannot be unpacked (damaged, encrypted, too large) is replaced by the reason. An archive without a
     readable directory (cut, or still being written) is walked member by member, after an unnamed entry that reports it.
     """
     try:

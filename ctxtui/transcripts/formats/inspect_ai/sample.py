@@ -1,6 +1,6 @@
-"""Read Inspect logs: each model event of a sample is a call.
+"""Read logs of the evaluation framework Inspect: each model event of a sample is a call.
 
-A sample without model events is read from its messages.
+A sample is one run of a task. One without model events is read from its messages.
 """
 
 from __future__ import annotations

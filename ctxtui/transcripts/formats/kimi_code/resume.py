@@ -282,7 +282,10 @@ def _to_event(value: Any) -> Body:
 
 
 def _to_result(value: Body) -> Body:
-    """Convert a changed result; the client's text before a failed one becomes `isError` and `durationMs`."""
+    """Convert a changed result.
+
+    The client's text before a failed one becomes `isError` and `durationMs`.
+    """
     content = value.get("content")
     output: Any = content if isinstance(content, str) else [_to_part(part) for part in as_list(content)]
     if value.get("is_error") is not True:

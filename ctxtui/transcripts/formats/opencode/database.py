@@ -25,7 +25,7 @@ _MESSAGES: Final = "session_message"
 
 
 def _convert_message(row: Row) -> OpenCodeMessage | None:
-    """Convert a message of version 2; None if no model reads it (a switch of agent or model)."""
+    """Convert a row of `_MESSAGES`; None if no model reads it (a switch of agent or model)."""
     data, kind = as_dict(decode_column(row.get("data"))), as_str(row.get("type"))
     info: dict[str, Json] = {"id": row.get("id"), "time": data.get("time"), "role": "user"}
     match kind:
@@ -147,7 +147,7 @@ def session_events(
         yield ThreadSeen(names[id_], as_str(session.get("title")), parent if parent != names[id_] else "")
         own_notes = as_dict(get_path(decode_column(session.get("metadata")), MAKER))
         estimated, copied = (frozenset(map(as_str, as_list(own_notes.get(name)))) for name in ("estimated", "copied"))
-        yield from SessionBuilder(Dialogue(tree, names[id_], ids), estimated, copied).write(messages[id_])
+        yield from SessionBuilder(Dialogue(tree, names[id_], ids), estimated, copied).add_messages(messages[id_])
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:

@@ -18,7 +18,7 @@ _COMPACTION_TEXT: Final = "What did we do so far?"
 
 _SUBTASK: Final = "The following tool was executed by the user"
 _INTERRUPTED: Final = "[Tool execution was interrupted]"
-# Their text is in separate parts.
+# Types of files whose text is in separate parts.
 _READ: Final = frozenset({"text/plain", "application/x-directory"})
 _DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "retry"})

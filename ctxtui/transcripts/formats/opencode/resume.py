@@ -53,6 +53,7 @@ _JSON_COLUMNS: Final = ("model", "permission", "metadata")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a copy of the session with the requested context, under a new id."""
     info, recorded, lost = _read_source(order)
     messages = [_ImportMessage.from_message(message) for message in recorded]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])

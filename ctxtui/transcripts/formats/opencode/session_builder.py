@@ -50,6 +50,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def marker(self) -> Part | None:
+        """The part that asks for a compaction; None if there is none."""
         return next((part for part in self.parts if part.get("type") == "compaction"), None)
 
     @property
@@ -76,11 +77,12 @@ class SessionBuilder:
         self._copied = copied
         self._messages: list[OpenCodeMessage] = []
         self._pruned = 0.0
-        """Time (Unix seconds) up to which the context's results are pruned."""
+        """Time (Unix seconds) up to which the context's results are pruned (replaced by a short text)."""
         self._last: OpenCodeMessage | None = None
         """The last message, whose tool call may still run."""
 
-    def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
+    def add_messages(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
+        """Yield the events of the messages, in their order."""
         moments = [
             prune_time
             for message in messages

@@ -1,6 +1,6 @@
 """Converts messages and tools of OpenTelemetry's conventions to items.
 
-These are GenAI's parts and older events, OpenLLMetry's attributes, and OpenInference's.
+Supported are the GenAI conventions (parts, and older events), and the attributes of OpenLLMetry and OpenInference.
 """
 
 from __future__ import annotations

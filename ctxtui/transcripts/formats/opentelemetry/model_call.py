@@ -206,6 +206,7 @@ def _parameter_tools(attributes: Attributes) -> Json:
 
 
 def decode_call(call: ModelCall) -> Decoded:
+    """Return the context and the answer of `call`, without its times and parameters."""
     attributes, content = call.attributes, call.content
     model = first_text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                        "gen_ai.request.model", "llm.request.model_name", "model_name")  # fmt: skip
@@ -220,6 +221,7 @@ def decode_call(call: ModelCall) -> Decoded:
 
 
 def base_call(call: ModelCall) -> Call:
+    """Return the fields of `call` besides its content: provider, times, parameters."""
     attributes, span = call.attributes, call.span
     provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((span.started for span in call.spans if span.started is not None), default=None)

@@ -191,6 +191,7 @@ def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def encode(request: dict[str, Json]) -> bytes:
+    """Encode a request in OTLP's JSON form as protobuf."""
     return _encode_value("Request", request)
 
 

@@ -49,6 +49,8 @@ class _ThreadKey(Struct, frozen=True):
 
 
 class _Traces:
+    """The spans of a file; converts those of models to calls in threads."""
+
     def __init__(self, spans: Sequence[OtelSpan]) -> None:
         self._spans = {span.id: span for span in spans if span.id}
         self._keys_by_agent_span: dict[str, _ThreadKey] = {}

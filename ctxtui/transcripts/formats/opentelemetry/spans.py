@@ -111,7 +111,10 @@ class SpanEvent(Struct, frozen=True):
 
 
 class OtelSpan(Struct):
-    """One operation; `failed` and `message` are its status."""
+    """One operation; `failed` and `message` are its status.
+
+    `scope` is the library that recorded it, `resource` describes the program that ran it.
+    """
 
     id: str
     trace: str = ""
@@ -148,6 +151,7 @@ def is_flat(record: Mapping[str, Json]) -> bool:
 
 
 def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent]:
+    """Yield the spans and log records of an OTLP request, or the one that `record` is."""
     if not is_otlp(record):
         if is_flat(record):
             yield _make_log(record) if _is_log(record) else _make_span(record, "", {}, line)

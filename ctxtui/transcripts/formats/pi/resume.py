@@ -1,7 +1,7 @@
 """Writes a pi session file that the client resumes, with an edited context.
 
 The client walks from the last entry up (`parentId`). Dropped entries are therefore removed from that chain, and
-inserted ones are linked into it. Its meter and its compaction use the usage of the last answer, zeros included.
+inserted ones are linked into it. The client's meter and compaction use the usage of the last answer, zeros included.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ _EMPTY: Final = (
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a copy of the session with the requested context, under a new id."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     chain = active_chain(entries, len(entries) - 1, **_LINKS)

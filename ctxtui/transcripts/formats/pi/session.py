@@ -48,6 +48,8 @@ class _Entry(NamedTuple):
 
 
 class _PiHandler:
+    """Handles the entries of a session; an entry continues from the context of its parent."""
+
     def __init__(self, tree: Tree) -> None:
         self._dialogue = Dialogue(tree)
         self._entries: list[_Entry] = []

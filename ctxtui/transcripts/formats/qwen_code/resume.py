@@ -49,6 +49,7 @@ _ENVELOPE: Final = ("cwd", "version", "gitBranch")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a copy of the session with the requested context, under a new id."""
     pieces, lost = read_source(order)
     records = [_make_source_record(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     # The last record of the session itself.

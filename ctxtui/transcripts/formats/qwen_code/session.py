@@ -40,6 +40,8 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _QwenHandler:
+    """Handles the records of a chat; a record continues from the context of its parent."""
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._ids = Ids()

@@ -65,7 +65,7 @@ def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
 def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
     """List the messages or items of a request, without those of the system.
 
-    Claude Code 2.1.332 adds some at the end, too.
+    Claude Code 2.1.332 has system messages at the end, too.
     """
     turns = as_list(request.get("messages")) or as_list(request.get("input"))
     return [as_dict(turn) for turn in turns if as_dict(turn).get("role") not in _SYSTEM]

@@ -64,7 +64,7 @@ def decode(exchange: Exchange) -> Decoded | None:
     body = parse_body(exchange.request)
     if isinstance(body, dict) and _is_wrapped(exchange.path, body):
         inner = decode(_unwrap(exchange, body))
-        # The body that was sent is another one.
+        # A skeleton of the inner body would not give the body that was sent.
         return inner and inner._replace(model=as_str(body.get("model")) or inner.model, skeleton=None)
     dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
@@ -95,7 +95,7 @@ def _unwrap(exchange: Exchange, body: dict[str, Json]) -> Exchange:
 
 
 def asked_model(path: str, body: dict[str, Json]) -> str:
-    """The model that a request asks: named in its body, else in its path; "" for none."""
+    """The model that a request names in its body, else in its path; "" for none."""
     named = _MODEL.search(path)
     return as_str(body.get("model")).removeprefix("models/") or (named.group(1) if named else "")
 

@@ -26,6 +26,11 @@ Change = Callable[[Call], Call]
 
 
 class Exchanges:
+    """Adds exchanges to the threads of one session.
+
+    Also keeps what providers store (conversations, cached content), because later requests refer to it by id.
+    """
+
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.threads = Conversations(tree)
@@ -38,6 +43,7 @@ class Exchanges:
         """Summaries of requests without a context that ctxtui decodes: lists of models, but also embeddings."""
 
     def add_exchange(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
+        """Yield the events of an exchange; one that cannot be decoded is skipped with the reason."""
         try:
             decoded = decode(exchange)
         except Malformed as error:
@@ -86,7 +92,7 @@ class Exchanges:
             yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
     def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
-        """Register a response without a model, which later requests may continue."""
+        """Register a warm-up: a response made without a model, which later requests may continue."""
         try:
             decoded = decode(exchange)
         except Malformed:

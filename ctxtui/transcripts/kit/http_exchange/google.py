@@ -1,4 +1,4 @@
-"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`)."""
+"""Converts parts of Google's API, as clients record them, to Anthropic's spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request with its answer and URL, and its sender by clients' headers (facts §13.3)."""
+"""An HTTP exchange with a provider, and the client that sent it, by headers (facts §13.3)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ CLASSIFIER: Final = "classifier"
 PROBE: Final = "probe"
 WARM_UP: Final = "warm-up"
 KEPT_WARM: Final = "keep-warm"
+"""Kinds of side calls: requests that are not part of the conversation."""
 LABELS: Final = {
     TITLE: "titles for the session",
-    COUNTS: "what the client had counted",
+    COUNTS: "requests that only count tokens",
     CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
     KEPT_WARM: "ctxtui's requests that keep the cache warm",
 }
-"""Labels of the threads for requests besides the conversation, by the client or by ctxtui."""
+"""Labels of the threads of side calls, by kind."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
@@ -110,10 +111,7 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation.
-
-    "" for one of the conversation.
-    """
+    """Return the kind of a side call; "" for a request of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)

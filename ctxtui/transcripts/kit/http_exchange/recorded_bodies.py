@@ -14,6 +14,7 @@ from ctxtui.core.json_values import as_count, as_str
 VERSION: Final = 1
 """Version of the format."""
 MARK: Final = "ctxtui_attached"
+"""First member of a recording's first line, by which the format is detected."""
 MAX_REFERENCED_BODIES: Final = 6
 """Bodies that later ones may refer to: as many threads may alternate. A body is dropped once another refers to it."""
 

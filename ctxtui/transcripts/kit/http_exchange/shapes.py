@@ -43,6 +43,8 @@ _OTHER_MODELS: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rera
 
 
 class BodyShape(StrEnum):
+    """Kind of a JSON value; `MESSAGES` is a list of messages without a request around it."""
+
     REQUEST = "request"
     ANSWER = "answer"
     MESSAGE = "message"

@@ -1,4 +1,4 @@
-"""Marking of blocks."""
+"""Marks blocks, as targets of the next edit key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 class MarkController(EditController):
-    """Marks blocks."""
+    """Marks single blocks, ranges, and all blocks of a message, turn, tool or category."""
 
     def mark(self) -> None:
         """Mark or unmark the block under the cursor."""

@@ -1,4 +1,7 @@
-"""Raster of the map: pixels in prompt order, and the cache track."""
+"""Raster of a context's map, and the cache track below it.
+
+A pixel is the same number of tokens everywhere; it has the colour of its category.
+"""
 
 from __future__ import annotations
 

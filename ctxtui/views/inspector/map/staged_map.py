@@ -1,6 +1,7 @@
 """The map of a context with staged edits, and the end of the cached prefix.
 
-Only edited stretches are walked; between them the raw context is used, shifted by the tokens added or removed before.
+The raw context is the one before edits. Only its edited stretches are walked; the blocks between them are shifted by
+the tokens that were added or removed before them.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ class RecordedMarker(NamedTuple):
 
 
 def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
+    """List the cache breakpoints of a recorded request."""
     listed = canonical.loads(bytes(record.cache_control))
     markers = []
     for entry in listed if isinstance(listed, list) else [listed]:
@@ -338,7 +339,7 @@ class ClaudeRequests:
             markers[item] = (*markers.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
         if not lost:
             return markers, []
-        text = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
+        text = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at positions that it does not have"
         return markers, [Skipped(request.line, text)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:

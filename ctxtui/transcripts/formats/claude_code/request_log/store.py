@@ -25,6 +25,8 @@ _MARKER: Final = "cache_control"
 
 
 class _MessageHash:
+    """The hash by which requests name a message: SHA-256 of its JSON with sorted members."""
+
     def __init__(self, role: str) -> None:
         self._role = role
         self._hash = sha256(b'{"content":[')

@@ -79,13 +79,15 @@ class WrittenBodies:
         self._foreign: set[str] = set()
         """Files of other sessions."""
         self._claims: dict[str, str] = {}
+        """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
-        """Response file -> its call."""
+        """Response file -> its call, by the index."""
         self._groups: dict[str, _Group] = {}
         """Requests and calls by the name of the last answer in their context."""
         self._requests_by_position: dict[str, str] = {}
-        """Call -> its request file, by position."""
+        """Call -> its request file, by the ending of its context (`Ending`)."""
         self._requests_by_index: dict[str, str] = {}
+        """Call -> its request file, by the index."""
 
     def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
         """Read the file `name`; raises `Malformed` if it holds no request.
@@ -150,11 +152,13 @@ class WrittenBodies:
         )
 
     def missing(self) -> list[str]:
+        """List the files that the index names and that do not exist."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
         present_files = self.requests.keys() | self.responses.keys() | self.damaged
         return [name for name in dict.fromkeys(named) if name not in present_files]
 
     def unanswered(self) -> list[str]:
+        """List the request files that belong to no call and no answer."""
         used = {*self._requests_by_position.values(), *self._claims, *self._pair_responses().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in used), key=self._order.__getitem__)
 
@@ -163,6 +167,7 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
+        """List the exchanges whose answers the index does not name."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():

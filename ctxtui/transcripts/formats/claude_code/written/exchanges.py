@@ -57,7 +57,7 @@ class _WrittenCalls:
         """Query source and last answer of a request -> the thread that it continues."""
         self._main: Conversation | None = None
         self._system = ""
-        """System prompt of the main thread, by which a request that the index does not name is found to be its."""
+        """System prompt of the main thread, which has the requests with this prompt that the index does not name."""
         self._sources: dict[str, tuple[object, object, object]] = {}
         """Call -> the index line, request and answer that it was last built from."""
         self._redacted_counts: dict[str, int] = {}
@@ -120,9 +120,9 @@ class _WrittenCalls:
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
         """Return the thread of an exchange.
 
-        A query source other than an agent's names it: the main thread, or one of side calls. Requests of agents or
-        without a source are of the thread whose answer they continue; else one without a source is the main thread's if
-        the system prompts are equal, and any other begins a thread.
+        The recorded query source names it (the main thread, or one of side calls) unless it is an agent's. A request of
+        an agent or without a source belongs to the thread whose answer it continues. If there is none, a request
+        without a source belongs to the main thread if the system prompts are equal; any other begins a thread.
         """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
@@ -224,8 +224,8 @@ def _merge_files(exchange: WrittenExchange, request: WrittenRequest | None, resp
 def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchange], bodies: WrittenBodies) -> None:
     """Insert `unindexed` into `exchanges`.
 
-    The order of writing counts if file times are reliable; else the answer that an exchange continues from, and those
-    without a known answer go to the end.
+    By the order of writing if file times are reliable. Else each goes after the answer that it continues from, or to
+    the end if that answer is not known.
     """
     orders = [bodies.order(exchange.request.name) if exchange.request is not None else -1 for exchange in exchanges]
     file_orders = [order for order in orders if order >= 0]

@@ -1,4 +1,4 @@
-"""Reads a request that Claude Code wrote to a file, and its position (facts §13.1).
+"""Reads a request that Claude Code wrote to a file, and its `Ending` (facts §13.1).
 
 The file has the body as sent, with the header's betas added and thinking redacted.
 """
@@ -104,12 +104,12 @@ def items_upwards(tree: Tree, head: int) -> Iterator[Item]:
 
 
 class WrittenRequest(Struct, frozen=True):
-    """One request.
+    """One request, with what identifies its call.
 
     - `betas`: those of the header.
     - `session`: the session in its metadata.
     - `tools`: whether it offers tools.
-    - `ending`: its position; `before`: the name of its second to last answer.
+    - `ending`: the end of its context; `before`: the name of the second to last answer in it.
     - `withheld`: the client's reason for not writing the body; "" if it did.
     """
 
