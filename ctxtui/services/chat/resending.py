@@ -42,14 +42,19 @@ from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.wire.request import ANSWER_LIMITS, Request, with_answer_limit
 
 DEFAULT_ANSWER_LIMIT: Final = 1_024
-"""Default limit of an answer in tokens; raised for a longer recorded answer, and if the model thinks."""
-_OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
-_DROPPED: Final = frozenset(
+"""Least limit of an answer in tokens.
+
+It is twice the recorded answer if that is more, never above the recorded limit. A model that thinks gets the recorded
+limit, else the setting's.
+"""
+_CHAT_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
+"""Parameters that are taken from the chat, not from the recording."""
+_IDENTIFYING_PARAMS: Final = frozenset(
     {"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id", "conversation"}
 )
 """Members of a recorded request that identify a user or a conversation: not sent again."""
-_LONGEST_LIFETIME: Final = b'"12h"'
-"""Part of a body that may ask for cache writes at the rate of the longest lifetime (facts §4)."""
+_TWELVE_HOURS: Final = b'"12h"'
+"""If a body contains this, it may ask for cache writes at the 12-hour rate."""
 
 
 class PlannedResend(Struct, frozen=True, kw_only=True):
@@ -57,7 +62,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 
     - `recorded`: the step of the recorded answer.
     - `input`: counted tokens; `answer`: maximum tokens.
-    - `usd`: maximum cost (None: unknown; 0 if it cannot be sent).
+    - `usd`: cost with the counted input and the longest answer (None: unknown; 0 if it cannot be sent).
     - `refused`: why it cannot be sent; "": it can.
     """
 
@@ -124,7 +129,7 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
     """List the `count` heaviest blocks of a context that a variant may clear.
 
-    Only the messages' blocks, without tool calls, thinking and the user's last text.
+    Only the messages' blocks, without system texts, tool definitions and calls, thinking, and the user's last text.
     """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
@@ -209,18 +214,18 @@ def _plan_resend(
         recorded=recorded_step(account.session, call) or NextStep(),
         input=tokens,
         answer=rebuilt.answer,
-        usd=0.0 if rebuilt.refused else _max_usd_of(call, chat_model, rebuilt, tokens, account.table),
+        usd=0.0 if rebuilt.refused else _max_resend_usd(call, chat_model, rebuilt, tokens, account.table),
         refused=rebuilt.refused,
     )
 
 
-def _max_usd_of(
+def _max_resend_usd(
     call: Call, chat_model: ChatModel, rebuilt: ResentRequest, tokens: int, table: PriceTable
 ) -> float | None:
-    terms, keeps_longest = read_terms(call.extra), _LONGEST_LIFETIME in rebuilt.body
+    terms, may_write_12h = read_terms(call.extra), _TWELVE_HOURS in rebuilt.body
     # Discounts of the recorded call may not be given again.
     terms = terms._replace(batch=False, tier="" if terms.tier == FLEX else terms.tier)
-    return max_usd(chat_model, tokens, rebuilt.answer, table, terms, keeps_longest=keeps_longest)
+    return max_usd(chat_model, tokens, rebuilt.answer, table, terms, may_write_12h=may_write_12h)
 
 
 class ResentRequest(NamedTuple):
@@ -234,7 +239,9 @@ class ResentRequest(NamedTuple):
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
     """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
 
-    It has the recorded parameters, if any, except for those that identify a user or a conversation.
+    It has the recorded parameters, except for those that identify a user or a conversation. Model and streaming are
+    those of `chat_model`; without recorded parameters it gets those of a chat. The answer limit is at most the recorded
+    one.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
@@ -252,13 +259,15 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
 
 def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
     """The parameters of a rebuilt request, and its answer limit (at most the recorded one)."""
-    own, dialect = params_for(chat_model, settings), chat_model.endpoint.dialect
+    chat_params, dialect = params_for(chat_model, settings), chat_model.endpoint.dialect
     request = Request((), call.skeleton) if call.skeleton is not None else None
     recorded = request.params if request is not None else {}
     if request is not None:
-        params = {key: value for key, value in recorded.items() if key not in _OWN_PARAMS | _DROPPED}
+        params = {key: value for key, value in recorded.items() if key not in _CHAT_PARAMS | _IDENTIFYING_PARAMS}
     else:
-        params = {key: value for key, value in own.items() if key not in _OWN_PARAMS and key != "cache_control"}
+        params = {
+            key: value for key, value in chat_params.items() if key not in _CHAT_PARAMS and key != "cache_control"
+        }
     recorded_limit = request.answer_limit if request is not None else 0
     # Thinking counts as output, and an Anthropic thinking budget must stay below the limit.
     if _thinks(recorded, call):
@@ -267,8 +276,9 @@ def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tup
         limit = max(DEFAULT_ANSWER_LIMIT, 2 * (call.usage.output if call.usage is not None else 0))
         limit = min(recorded_limit or limit, limit)
     if not any(key in params for key in ANSWER_LIMITS):
-        params |= {key: value for key, value in own.items() if key in ANSWER_LIMITS}
-    params = {"model": own["model"], **params, **{key: own[key] for key in ("stream", "stream_options") if key in own}}
+        params |= {key: value for key, value in chat_params.items() if key in ANSWER_LIMITS}
+    streaming: dict[str, Json] = {key: chat_params[key] for key in ("stream", "stream_options") if key in chat_params}
+    params = {"model": chat_params["model"], **params, **streaming}
     return with_answer_limit(params, dialect, limit), limit
 
 
@@ -289,26 +299,26 @@ def max_usd(
     table: PriceTable,
     terms: Terms = STANDARD,
     *,
-    keeps_longest: bool = False,
+    may_write_12h: bool = False,
 ) -> float | None:
     """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`.
 
-    None if unknown. All input is charged as fresh or written (with `keeps_longest` also for the longest lifetime),
-    whichever costs most; the provider's tools are left out.
+    None if unknown, 0 for a model that costs nothing. All input is charged as fresh or written (with `may_write_12h`
+    also for 12 hours), whichever costs most; the provider's tools are left out.
     """
     rates = find_rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=table, terms=terms)
     usd = None
     if rates is not None and not rates.lacks:
-        longest = rates.write_12h if keeps_longest else 0.0
-        input_rate = max(rates.fresh, rates.write_5m, rates.write_30m, rates.write_1h, longest)
+        write_12h = rates.write_12h if may_write_12h else 0.0
+        input_rate = max(rates.fresh, rates.write_5m, rates.write_30m, rates.write_1h, write_12h)
         usd = tokens * input_rate + answer * rates.output
     return 0.0 if charges_nothing(chat_model, usd) else usd
 
 
 class ResendQuote(Struct, frozen=True):
-    """The maximum cost of sending `requests`, a number; `refused` others cannot be sent.
+    """The cost of sending a number of `requests`; `refused` others cannot be sent.
 
-    `usd` is None if a price is unknown; `unpriced` are the models without one.
+    `usd` is that of the longest answers, None if a price is unknown; `unpriced` are the models without one.
     """
 
     requests: int
@@ -327,7 +337,7 @@ def quote_plan(plan: Sequence[PlannedResend]) -> ResendQuote:
 
 
 def check_budget(quote: ResendQuote, budget: float) -> None:
-    """Raise `CtxtuiError` if the cost could exceed `budget` USD or is unknown."""
+    """Raise `CtxtuiError` if the cost of the longest answers exceeds `budget` USD or is unknown."""
     if quote.usd is None:
         raise CtxtuiError(
             f"no price is known for {' and '.join(quote.unpriced) or 'the model'}: the cost is unknown",
@@ -342,12 +352,15 @@ def check_budget(quote: ResendQuote, budget: float) -> None:
 
 Charge = Callable[[Usage, str], float | None]
 """Returns the cost of a model's usage in USD (None: no known price)."""
-Tell = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Receives the number of requests done, and of all."""
 
 
 async def send_plan(
-    plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
+    plan: Sequence[PlannedResend],
+    chat_model: ChatModel,
+    charge: Charge,
+    on_progress: OnProgress = lambda done, of: None,
 ) -> list[Trial]:
     """Send the requests of `plan` that are not refused, one after the other. Return the results of all."""
     close_offline: Callable[[], Awaitable[None]] | None = None
@@ -368,7 +381,7 @@ async def send_plan(
                     usage = response.billed
                     usd = charge(usage, resend.model) if usage is not None else None
                     trials.append(replace(trial, new=extract_step(response.items), usage=usage, usd=usd))
-            tell(len(trials), len(plan))
+            on_progress(len(trials), len(plan))
     finally:
         await client.close()
         if close_offline is not None:

@@ -22,7 +22,7 @@ from ctxtui.services.sandbox.view import View, build_view
 BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"
 UNSHARE: Final = "unshare"
-_INSIDE: Final = Path(__file__).with_name("inside.py")
+_ENTER_NAMESPACES: Final = Path(__file__).with_name("enter_namespaces.py")
 _BWRAP_OPTIONS: Final = (
     "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent", "--new-session",
 )  # fmt: skip
@@ -56,7 +56,16 @@ class Confinement(Struct, frozen=True):
         if self.kind == UNSHARE:
             spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
             spaces += [] if network else ["--net"]
-            inner_argv = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *network_options, "--", *argv]
+            inner_argv = [
+                sys.executable,
+                "-I",
+                "-S",
+                str(_ENTER_NAMESPACES),
+                *view.options(),
+                *network_options,
+                "--",
+                *argv,
+            ]
             return [*_WITH_PARENT, UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inner_argv]
         if self.kind == SEATBELT:
             return [SEATBELT, "-p", view.profile(network=network), *argv]

@@ -1,7 +1,7 @@
 """The part of the machine that a confined program sees.
 
-For bubblewrap, and for `inside`, it is written as an allow list of paths; for sandbox-exec, as a profile that hides
-paths.
+For bubblewrap, and for `enter_namespaces`, it is written as an allow list of paths; for sandbox-exec, as a profile that
+hides paths.
 """
 
 from __future__ import annotations

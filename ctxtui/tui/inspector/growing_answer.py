@@ -42,7 +42,7 @@ class GrowingAnswer:
                 pane.refresh()
                 return
         self._paint_from(before.line_of(last) + same - 2)
-        pane.repaint_row(last)
+        pane.redraw_row(last)
 
     def _measure_again(self, is_following: bool) -> None:
         pane = self._pane

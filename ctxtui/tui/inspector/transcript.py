@@ -65,7 +65,7 @@ class Transcript(Pane):
 
     def any_in_view(self, nodes: Collection[int]) -> bool:
         """Whether the row of any of `nodes` is at least partly in view."""
-        return self.data is not None and any(self.data.entry(row) in nodes for row in self.viewport.rows)
+        return self.data is not None and any(self.data.entry(row) in nodes for row in self.viewport.visible_rows)
 
     @property
     def at_last(self) -> bool:

@@ -80,7 +80,7 @@ class Pane(ScrolledRows, can_focus=True):
         before, self.cursor = self.cursor, self._nearest_row(index)
         if not self.reveal(downwards=self.cursor >= before):
             for row in {before, self.cursor}:
-                self.repaint_row(row)
+                self.redraw_row(row)
         if self.cursor != before:
             self.post_message(self.Moved(self, self.cursor))
 

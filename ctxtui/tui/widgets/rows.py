@@ -20,28 +20,28 @@ class Viewport:
 
     def __init__(self) -> None:
         self.heights = Heights(0)
-        self.room = 0
+        self.height = 0
         """Height of the view in lines."""
         self.top = 0
         """Line at the top of the view."""
-        self._fitted_room = 0
+        self._fitted_height = 0
 
     @property
     def last_top(self) -> int:
-        return max(0, self.heights.total - self.room)
+        return max(0, self.heights.total - self.height)
 
     @property
     def at_end(self) -> bool:
-        """Whether the last line is in view, or was before the view got its present height."""
-        return self.top >= max(0, self.heights.total - (self._fitted_room or self.room))
+        """Whether the last line was in view at the height the view was last fitted to."""
+        return self.top >= max(0, self.heights.total - (self._fitted_height or self.height))
 
     @property
     def first_row(self) -> int:
         return self.heights.row_at(self.top)[0]
 
     @property
-    def rows(self) -> Sequence[int]:
-        last = min(self.top + self.room, self.heights.total) - 1
+    def visible_rows(self) -> Sequence[int]:
+        last = min(self.top + self.height, self.heights.total) - 1
         rows = range(self.first_row, self.heights.row_at(last)[0] + 1) if last >= self.top else ()
         return [row for row in rows if self.heights.height(row)]
 
@@ -54,9 +54,12 @@ class Viewport:
         return self.heights.line_of(row) - self.top
 
     def lines_out_of_view(self, row: int, step: int) -> int:
-        """Return the number of lines of `row` below the view (`step` > 0), or above it. 0 or less: none."""
+        """Count the lines by which the end (`step` > 0) or start of `row` is beyond the view's.
+
+        0 or less: it is in view.
+        """
         first = self.line_in_view(row)
-        return first + self.heights.height(row) - self.room if step > 0 else -first
+        return first + self.heights.height(row) - self.height if step > 0 else -first
 
     def top_showing(self, row: int, *, downwards: bool = True) -> int:
         """Return the top that shows `row` with the least movement.
@@ -64,11 +67,11 @@ class Viewport:
         A row taller than the view shows its beginning, or its end if not `downwards`, unless it fills the view already.
         """
         first, height, top = self.heights.line_of(row), self.heights.height(row), self.top
-        if height >= self.room:
-            if first > top or first + height < top + self.room:
-                return first if downwards else first + height - self.room
+        if height >= self.height:
+            if first > top or first + height < top + self.height:
+                return first if downwards else first + height - self.height
             return top
-        return min(first, max(top, first + height - self.room))
+        return min(first, max(top, first + height - self.height))
 
     def scroll_to(self, top: int) -> bool:
         """Scroll line `top` to the top, or as near as possible; return whether the view moved."""
@@ -91,13 +94,14 @@ class Viewport:
         self.scroll_to(heights.line_of(row) + min(inside, max(0, heights.height(row) - 1)))
 
     def mark_fitted(self) -> None:
-        self._fitted_room = self.room
+        self._fitted_height = self.height
 
 
 class Heights:
     """The lines of `count` rows, each one line high except those in `heights` (0 hides a row).
 
-    Rows and lines count from 0. The time of a lookup does not depend on `count`, only on the number of other heights.
+    Rows and lines count from 0. The time of a lookup or a change depends
+    on the number of other heights, not on `count`.
     """
 
     def __init__(self, count: int, heights: Mapping[int, int] | None = None) -> None:
@@ -151,7 +155,7 @@ _MAX_STRIPS = 4000
 """Painted lines to keep; with more, all are dropped."""
 _WHEEL_LINES = 3
 _STATES = ("", "here", "on-cur")
-"""Possible values of `ScrolledRows.row_state`."""
+"""Possible values of `ScrolledRows.row_state`: the line has no cursor, or one without focus, or with focus."""
 
 
 class ScrolledRows(Board):
@@ -185,7 +189,10 @@ class ScrolledRows(Board):
         return ""
 
     def row_state(self, index: int, line: int) -> str:
-        """Return a state that changes how a line is painted, one of `_STATES`."""
+        """Return a state that changes how a line is painted, one of `_STATES`.
+
+        `line` is -1 for the row as sticky heading.
+        """
         return ""
 
     def sticky(self, index: int) -> int | None:
@@ -210,10 +217,10 @@ class ScrolledRows(Board):
         self.refresh()
 
     def refresh_row(self, index: int) -> None:
-        """Repaint row `index`, whose height did not change."""
+        """Paint row `index` anew. Its height did not change."""
         for key in [key for key in self._strips if key[0] == index]:
             del self._strips[key]
-        self.repaint_row(index, whole=True)
+        self.redraw_row(index, whole=True)
 
     def forget_lines(self, index: int, lines: Iterable[int]) -> None:
         # By key: a scan of all painted lines would get slower with every line.
@@ -223,8 +230,8 @@ class ScrolledRows(Board):
 
     def open_rows(self, rows: Iterable[int]) -> None:
         """Set `opened`, and measure again."""
-        changed = self.opened.symmetric_difference(rows)
-        self.opened = self.opened.symmetric_difference(changed)
+        opened = frozenset(rows)
+        changed, self.opened = self.opened ^ opened, opened
         self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in changed}
         self.measure()
         self.refresh()
@@ -238,7 +245,7 @@ class ScrolledRows(Board):
 
     @property
     def viewport(self) -> Viewport:
-        self._viewport.room = self.body_height
+        self._viewport.height = self.body_height
         return self._viewport
 
     def scroll_to_line(self, top: int) -> bool:
@@ -247,8 +254,11 @@ class ScrolledRows(Board):
             self.refresh()
         return moved
 
-    def repaint_row(self, index: int, *, whole: bool = False) -> None:
-        """Repaint the first line of row `index` if it is in view, or all of it if `whole`."""
+    def redraw_row(self, index: int, *, whole: bool = False) -> None:
+        """Draw the first line of row `index`, or all of it if `whole`, if in view.
+
+        Lines that are painted already are not painted anew.
+        """
         view = self.viewport
         first = view.line_in_view(index)
         last = first + (view.heights.height(index) if whole else 1)

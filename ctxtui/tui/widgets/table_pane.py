@@ -116,9 +116,9 @@ class TablePane(Pane, Generic[Row]):
         """Return the cursor's state for the line below the heading."""
         return super().row_state(index, abs(line - len(self._heading(index))))
 
-    def repaint_row(self, index: int, *, whole: bool = False) -> None:
+    def redraw_row(self, index: int, *, whole: bool = False) -> None:
         """Repaint the whole row: the cursor may be in a line below a heading."""
-        super().repaint_row(index, whole=True)
+        super().redraw_row(index, whole=True)
 
     @property
     def lines(self) -> int:

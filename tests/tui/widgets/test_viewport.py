@@ -43,7 +43,7 @@ def test_many_rows_cost_nothing() -> None:
 def standing(heights: list[int], room: int, top: int) -> Viewport:
     """A view of `room` lines on rows of these heights, with line `top` at its top as far as that goes."""
     view = Viewport()
-    view.heights, view.room = Heights(len(heights), dict(enumerate(heights))), room
+    view.heights, view.height = Heights(len(heights), dict(enumerate(heights))), room
     view.scroll_to(top)
     view.mark_fitted()
     return view
@@ -62,7 +62,7 @@ views = st.builds(standing, rows, st.integers(1, 9), st.integers(0, 60))
 def test_what_is_in_view_as_in_a_plain_list(heights: list[int], room: int, top: int) -> None:
     view, lines = standing(heights, room, top), lines_of(heights)
     assert view.top == max(0, min(top, len(lines) - room))
-    assert list(view.rows) == sorted(set(lines[view.top : view.top + room]))
+    assert list(view.visible_rows) == sorted(set(lines[view.top : view.top + room]))
     assert view.at_end == (view.top + room >= len(lines))
     for row, height in enumerate(heights):
         assert view.line_in_view(row) == sum(heights[:row]) - view.top
@@ -93,7 +93,7 @@ def test_the_row_at_the_top_stays_there_when_heights_change(view: Viewport, afte
     view.set_heights(Heights(len(after), dict(enumerate(after))))
     row = min(row, len(after) - 1)
     inside = min(inside, max(0, after[row] - 1))
-    assert view.top == max(0, min(sum(after[:row]) + inside, sum(after) - view.room))
+    assert view.top == max(0, min(sum(after[:row]) + inside, sum(after) - view.height))
 
 
 @given(views, st.lists(st.integers(1, 5), max_size=9), st.integers(1, 9))
@@ -108,9 +108,9 @@ def test_who_stands_at_the_end_goes_along_whatever_grows_or_shrinks(
         view.heights.set(last, view.heights.height(last) + lines)
         assert follows
         view.scroll_to_end()
-        assert view.at_end and view.top + view.room >= view.heights.total
+        assert view.at_end and view.top + view.height >= view.heights.total
     # Another height of the pane takes the end out of view until the place is found anew.
-    view.room = room
+    view.height = room
     assert view.is_following(last)
     view.scroll_to_end()
     view.mark_fitted()
@@ -121,7 +121,7 @@ def test_who_went_up_is_left_alone() -> None:
     view = standing([1, 1, 20], 10, 99)
     assert view.scroll_to(11) and not view.at_end and not view.is_following(2)
     view.heights.set(2, 40)
-    view.room = 30
+    view.height = 30
     assert not view.is_following(2) and not standing([], 10, 0).is_following(0), "nothing is there yet"
 
 

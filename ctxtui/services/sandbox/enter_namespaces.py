@@ -1,16 +1,17 @@
 """Set up new namespaces made by ``unshare``, for machines without bubblewrap.
 
-It understands those of bubblewrap's options that `view` uses. It builds a new root, drops every privilege, and replaces
-itself with the program. It imports nothing of ctxtui.
+It takes the bubblewrap options of `View.options`, and ``--unshare-net``. It builds a new root, drops every privilege,
+and replaces itself with the program. It imports nothing of ctxtui.
 
-    python -I -S inside.py OPTIONS -- PROGRAM [ARGUMENT ...]
+    python -I -S enter_namespaces.py OPTIONS -- PROGRAM [ARGUMENT ...]
 
-If that fails it ends with `REFUSED`: nothing runs unconfined.
+If confinement fails, it exits with `REFUSED` and starts nothing; a program that cannot be started gives 127.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -18,19 +19,15 @@ import struct
 import sys
 
 REFUSED = 125
-"""Exit code if the program could not be confined, as of programs that start others (``env``, ``timeout``)."""
-_BIND, _DETACH, _RECURSIVE = 0x1000, 2, 0x4000
-"""``MS_BIND``, ``MNT_DETACH``, ``MS_REC``."""
-_SET_MOUNTS, _ALL_BELOW, _HERE = 442, 0x8000, -100
-"""``mount_setattr`` of Linux 5.12, ``AT_RECURSIVE``, ``AT_FDCWD``."""
-_READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
-"""``MOUNT_ATTR_RDONLY``, ``MOUNT_ATTR_NOSUID``, ``MOUNT_ATTR_NODEV``."""
-_DROP_BOUND, _AMBIENT, _CLEAR, _NO_NEW = 24, 47, 4, 38
-"""``PR_CAPBSET_DROP``, ``PR_CAP_AMBIENT`` with ``CLEAR_ALL``, ``PR_SET_NO_NEW_PRIVS``."""
-_CAPABILITIES = 0x20080522
-"""``_LINUX_CAPABILITY_VERSION_3``."""
-_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
-"""``SIOCGIFFLAGS``, ``SIOCSIFFLAGS``, ``IFF_UP``."""
+"""The code with which ``env`` and ``timeout`` report their own failure, too."""
+# Names and values of the kernel.
+_MS_BIND, _MNT_DETACH, _MS_REC = 0x1000, 2, 0x4000
+_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100
+"""``_MOUNT_SETATTR`` is the system call's number (Linux 5.12)."""
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, _PR_SET_NO_NEW_PRIVS = 24, 47, 4, 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 _OLD, _NEW = "/old", "/new"
 """The mount points of the machine's root and the new one."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -54,7 +51,9 @@ def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str =
 def _restrict(path: str, attributes: int, *, below: bool = True) -> None:
     """Set attributes of the mount at `path`, and of those `below` it."""
     packed = struct.pack("QQQQ", attributes, 0, 0, 0)
-    done = _libc.syscall(_SET_MOUNTS, _HERE, os.fsencode(path), _ALL_BELOW if below else 0, packed, len(packed))
+    done = _libc.syscall(
+        _MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE if below else 0, packed, len(packed)
+    )
     _check_result(done, f"mount_setattr of {path.removeprefix(_NEW)}")
 
 
@@ -70,14 +69,14 @@ def _bind(source: str, target: str, attributes: int) -> None:
     elif not os.path.exists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
-    _mount(source, target, flags=_BIND | _RECURSIVE)
+    _mount(source, target, flags=_MS_BIND | _MS_REC)
     _restrict(target, attributes)
 
 
 def _mount_fresh(target: str) -> None:
     os.makedirs(_NEW + target, exist_ok=True)
     _mount("tmpfs", _NEW + target, "tmpfs", data="mode=0755")
-    _restrict(_NEW + target, _NO_SETUID | _NO_DEVICES)
+    _restrict(_NEW + target, _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV)
 
 
 def _link(text: str, target: str) -> None:
@@ -88,7 +87,7 @@ def _link(text: str, target: str) -> None:
 def _make_devices(target: str) -> None:
     _mount_fresh(target)
     for name in _DEVICES:
-        _bind(f"{target}/{name}", f"{target}/{name}", _NO_SETUID)
+        _bind(f"{target}/{name}", f"{target}/{name}", _MOUNT_ATTR_NOSUID)
     for name, text in _DEVICE_LINKS.items():
         _link(text, f"{target}/{name}")
     for name in ("shm", "pts"):
@@ -102,8 +101,8 @@ def _apply(options: list[str]) -> None:
         if option.removesuffix("-try") in ("--bind", "--ro-bind"):
             source, target = next(rest), next(rest)
             if not option.endswith("-try") or os.path.exists(_OLD + source):
-                only = _READ_ONLY if option.startswith("--ro") else 0
-                _bind(source, target, _NO_SETUID | _NO_DEVICES | only)
+                only = _MOUNT_ATTR_RDONLY if option.startswith("--ro") else 0
+                _bind(source, target, _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV | only)
         elif option == "--symlink":
             _link(next(rest), next(rest))
         elif option == "--tmpfs":
@@ -111,11 +110,11 @@ def _apply(options: list[str]) -> None:
         elif option == "--dev":
             _make_devices(next(rest))
         elif option == "--proc":
-            # The one of the new process namespace, which ``unshare`` has mounted.
+            # ``unshare --mount-proc`` has mounted the new process namespace's ``/proc``.
             target = next(rest)
-            _bind(target, target, _NO_SETUID | _NO_DEVICES)
+            _bind(target, target, _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV)
         elif option == "--remount-ro":
-            _restrict(_NEW + next(rest), _READ_ONLY, below=False)
+            _restrict(_NEW + next(rest), _MOUNT_ATTR_RDONLY, below=False)
         elif option == "--unshare-net":
             _raise_loopback()
         else:
@@ -133,7 +132,7 @@ def _confine(options: list[str], folder: str) -> None:
     _apply(options)
     os.chdir(_NEW)
     _pivot(".", ".")
-    _check_result(_libc.umount2(b".", _DETACH), "umount")
+    _check_result(_libc.umount2(b".", _MNT_DETACH), "umount")
     os.chdir(folder)
 
 
@@ -141,19 +140,21 @@ def _raise_loopback() -> None:
     """Bring up the loopback interface of the new network; it is down at first."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as interface:
         name = b"lo".ljust(16, b"\0")
-        flags = struct.unpack_from("<h", fcntl.ioctl(interface, _GET_FLAGS, name + bytes(16)), 16)[0]
-        fcntl.ioctl(interface, _SET_FLAGS, struct.pack("<16sh14x", name, flags | _UP))
+        flags = struct.unpack_from("<h", fcntl.ioctl(interface, _SIOCGIFFLAGS, name + bytes(16)), 16)[0]
+        fcntl.ioctl(interface, _SIOCSIFFLAGS, struct.pack("<16sh14x", name, flags | _IFF_UP))
 
 
 def _drop_privileges() -> None:
     """Drop all privileges for good, so that the mounts cannot be changed."""
     for capability in range(64):
-        if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
+        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+            # EINVAL: the kernel has no further capability.
+            _check_result(ctypes.get_errno() != errno.EINVAL, "bounding set")
             break
-    _check_result(_libc.prctl(_AMBIENT, _CLEAR, 0, 0, 0), "ambient capabilities")
-    header, none = struct.pack("II", _CAPABILITIES, 0), bytes(24)
+    _check_result(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "ambient capabilities")
+    header, none = struct.pack("II", _CAPABILITY_VERSION_3, 0), bytes(24)
     _check_result(_libc.capset(ctypes.create_string_buffer(header), ctypes.create_string_buffer(none)), "capabilities")
-    _check_result(_libc.prctl(_NO_NEW, 1, 0, 0, 0), "no new privileges")
+    _check_result(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
 
 
 def main() -> None:
