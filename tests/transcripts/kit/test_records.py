@@ -83,7 +83,10 @@ def test_what_was_taken_of_the_rest_is_gone() -> None:
         (b'{\n "a": "}"\n}\n{\n "b": [\n 1]\n}\n', ['1 {"a":"}"}', '4 {"b":[1]}']),
         (b'{\n "a": 1,\n{"b":2}\n', ["1 ! a JSON value without an end", '3 {"b":2}']),
         (b'{"a":"cut\n{"b":2}\n', ["1 ! not JSON: Unterminated string starting at (9 characters)", '2 {"b":2}']),
-        (b'{"a":{"role":"us{"type":"x"}\n', ["1 ! not JSON: Expecting ',' delimiter (16 characters)", '1 {"type":"x"}']),
+        (
+            b'{"a":{"role":"us{"type":"x"}\n',
+            ["1 ! not JSON: Expecting ',' delimiter (16 characters)", '1 {"type":"x"}'],
+        ),
         (b'{"a":1}garbage\n', ['1 {"a":1}', "1 ! not JSON"]),
         (b'{"a":' + b"[" * 100_000 + b'\n{"b":1}\n', ["1 ! JSON nested too deeply", '2 {"b":1}']),
         (b'{"a":"\\ud83d"}\n', ['1 {"a":"\ud83d"}']),
