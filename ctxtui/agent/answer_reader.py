@@ -1,4 +1,4 @@
-"""One request and the received part of its answer."""
+"""Reads the bytes of an answer as they arrive, and makes the `Call` of its request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AnswerReader(Struct):
         return self.reader.response()
 
     def make_call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
-        """The call as known now, with the context `head` after it; `error` replaces its own error."""
+        """The call as known now, with the context `head` after it; `error` replaces the answer's."""
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt

@@ -29,7 +29,7 @@ class ChildTask(Struct, frozen=True, kw_only=True):
     - `model`: another model of the same provider ("": the parent's).
     - `rounds`: maximum number of requests (0: no limit).
     - `answer_tokens`: maximum tokens of an answer (0: as in the settings).
-    - `budget_usd`: it sends nothing that would exceed this (None: only the parent's budget applies).
+    - `budget_usd`: it sends no request that would exceed this sum (None: only the parent's budget applies).
     """
 
     prompt: str
@@ -47,7 +47,7 @@ class ChildResult(Struct, frozen=True, kw_only=True):
 
     - `text`: its last answer.
     - `thread`: the id of its thread in the session.
-    - `why`: why it ended early ("": it finished).
+    - `why`: the reason for an early end ("": it finished).
     - `rounds`: number of answered requests.
     - `usage`: sum over the requests; `cost_usd`: their cost (None: not all of it is known).
     """
@@ -74,7 +74,7 @@ class Agents(Protocol):
 
 
 class Caller(Struct, frozen=True):
-    """Services for a user's own tool; `say` prints a line to the user."""
+    """What a user's own tool may use; `say` shows the user a line."""
 
     folder: Path
     agents: Agents

@@ -36,6 +36,8 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
+    """The part of an answer that can be sent back, and its tool calls."""
+
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
 
@@ -43,10 +45,10 @@ class SettledAnswer(NamedTuple):
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
     """Make an answer fit to be sent back (facts §1, §4).
 
-    - `used`: ids of earlier calls; those of the answer are added. A call without id, or with a used one, gets a new
-      one.
+    - `used`: ids of earlier calls, to which those of the answer are added. A call without an id, or with a used one,
+      gets a new id.
     - `cut`: the answer broke off, so its last part may be incomplete.
-    - `names`: the dialect has ids of calls; if not (Ollama), they are returned but not written.
+    - `names`: the dialect's calls have ids; if not (Ollama), ids are returned but not written into the items.
     """
     sendable: list[tuple[Item, TurnPart | None]] = []
     for item in items:
@@ -124,7 +126,7 @@ Editor = Callable[[int, Skeleton], bytes | None]
 
 
 class Draft(Struct, frozen=True):
-    """A request ready to send; `raw_head` ends the agent's context, `sent_head` the one sent."""
+    """A request ready to send; `raw_head` ends the agent's context, `sent_head` the edited one."""
 
     body: bytes
     raw_head: int
@@ -155,9 +157,9 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent: the path to `head` in `tree`.
+    """The context of a hosted agent (or sub-agent): the path to `head` in `tree`.
 
-    Its requests are sent with `skeleton`.
+    Its requests have the parameters and the form of `skeleton`.
     """
 
     def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
@@ -359,7 +361,7 @@ def _opening_items(opening: ConversationStart) -> list[Item]:
 
 
 def _without_probe(items: Sequence[Item]) -> tuple[Item, ...]:
-    # Its header goes, too, if that has no other part.
+    # The probe's header is removed, too, if no other block belongs to it.
     rest = list(items[:-1])
     if rest and rest[-1].block.kind == HEADER:
         rest.pop()

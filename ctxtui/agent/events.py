@@ -30,6 +30,8 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
+    """The result of the call `id`, for the model."""
+
     id: str
     text: str
     is_error: bool = False
@@ -40,19 +42,19 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message. During a turn it waits, but a held request is built again with it."""
+    """The user sent a message. In a turn it waits; a held request is built again with it."""
 
     text: str
 
 
 class Interrupted(Struct, frozen=True):
-    """The turn must end now. `reason` is told, except if an answer is interrupted."""
+    """The turn must end now. `reason` is shown, except if an answer is interrupted."""
 
     reason: str = "interrupted by the user"
 
 
 class HoldNext(Struct, frozen=True):
-    """Hold the next request, or, if that is on already, do not."""
+    """Hold the next request; a second event takes that back."""
 
 
 class Released(Struct, frozen=True):

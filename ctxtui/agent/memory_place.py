@@ -1,6 +1,6 @@
-"""Places memory in a context, as a user message of its own, and finds its breakpoints.
+"""Places memory (texts of the agent's memory files) in a context, and its cache breakpoints.
 
-The message is before the conversation or after the last user message; its blocks are marked as memory.
+Memory is a user message before the conversation or after the last user message; its blocks are marked as memory.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class MemoryPlace(Struct, frozen=True):
     """The `texts` of memory and their position in the context.
 
     - `first`: before the conversation; otherwise after the last user message.
-    - `marker`: the member of a block that asks the provider to cache up to it (None: no block gets one).
-    - `binds`: thinking is bound to what precedes it, and is dropped when that changes.
+    - `marker`: the member of a block that asks the provider to cache up to it (None: no block gets it).
+    - `binds`: the provider refuses thinking if the context before it changed, so that it is dropped then.
     - `stable`: number of texts at the beginning that seldom change.
     """
 
@@ -71,9 +71,10 @@ def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> 
 
 
 def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
-    """Positions of cache breakpoints: the last of memory, and the end of what seldom changes.
+    """Positions of cache breakpoints: the last of memory, and the last that seldom changes.
 
-    That is, if memory comes first, the last of its `stable` texts, or Anthropic's system text if there are none.
+    The latter exists only if memory comes first: the last of its `stable` texts, or without these, Anthropic's system
+    text.
     """
     if memory.marker is None:
         return []

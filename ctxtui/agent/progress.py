@@ -1,4 +1,4 @@
-"""Progress events of a turn, sent by the runner to the record and the screen."""
+"""Progress events of a turn, which the runner sends to the recorder and the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays a conversation's pending events: user messages, results, part of an answer."""
+"""Restores a conversation whose host ended: replays the events since its last written call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class FlightEvent(Protocol):
 
 
 class Replay:
-    """Replays events into `conversation`, which ends after its last written call.
+    """Replays pending events (messages, results, answers) into `conversation`.
+
+    The conversation must end after its last written call.
 
     - `own_id`: id of a broken-off call if the provider gave none; `used_ids`: ids of existing calls.
     - `replayed`: number of events so far, without those of the queue, the draft and the opening.
@@ -114,7 +116,7 @@ class Replay:
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context.
 
-        Returns its call, None without one.
+        Returns the answer's call, None if there was no such answer.
         """
         reader = self.reader
         if reader is None or reader.first_byte is None:

@@ -1,4 +1,4 @@
-"""The runner: executes the turn machine's commands in one event loop.
+"""The runner: executes the commands of the turn machine (`turn`) in one event loop.
 
 Nothing here depends on a provider, a database or a screen.
 """
@@ -62,10 +62,11 @@ async def _attach_nothing(_: str) -> Sequence[Attachment]:
 class Surroundings(Struct, kw_only=True):
     """The functions that a runner calls.
 
+    - `tell`: receives the progress events.
     - `judge`: checks a request before it is sent; returns the reason to hold it, or "".
     - `make_reader`: makes the reader of the answer to a draft, with the number of the attempt.
     - `clock`: the time in Unix seconds.
-    - `recorded`: waits so many seconds for the record to catch up; returns whether it has.
+    - `recorded`: waits up to the given seconds until everything so far is written to the record; returns whether it is.
     - `before`: runs before each request is built.
     - `attached`: returns the attachments of a user's message.
     """
@@ -185,7 +186,7 @@ class Runner:
         while self._said:
             text = self._said[0]
             attached = await self._around.attached(text)
-            # An interrupt may have appended it without attachments meanwhile.
+            # An interrupt may have appended the message without attachments meanwhile.
             if self._said and self._said[0] is text:
                 self._add_message(attached)
 

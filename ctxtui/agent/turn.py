@@ -1,4 +1,7 @@
-"""The turn machine: from a state and an event, the next state and commands."""
+"""The turn machine: from a state and an event, the next state and commands, without IO.
+
+A turn lasts from the user's message until the agent stops: requests, answers, tool calls, retries, permissions.
+"""
 
 from __future__ import annotations
 
@@ -65,14 +68,14 @@ class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
     - `queue`: messages for the next request; `attempt`: number of the last attempt to send the present one.
-    - `calls`: those of the last answer; `results`: their results so far.
+    - `calls`: the tool calls of the last answer; `results`: their results so far.
     - `to_ask`: ids of calls that wait for permission. `planned`: the user is asked about the first; `guarded`: the
       permission for it holds only once.
     - `hold`: the next request is held. `release_next`: the one being prepared must be sent now.
     - `allowed`, `refused`: tools that the user decided on for the whole session.
     - `attended`: there is a user to ask.
-    - `rounds`: number of requests of this turn, or since the user released one; those after the first `most` are held
-      (0: no limit).
+    - `rounds`: number of requests of this turn, or since the user released a held one; requests after the first `most`
+      are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -145,7 +148,7 @@ def _send_request(state: TurnState) -> Step:
 def _handle_release(state: TurnState, _: Released) -> Step:
     if state.phase != TurnPhase.HELD:
         return _begin_request(state)
-    # Built again: edits may have been applied while it was held.
+    # The request is built again, as edits may have been applied while it was held.
     return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, release_next=True), [Prepare()]
 
 

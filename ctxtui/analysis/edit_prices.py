@@ -18,7 +18,8 @@ from ctxtui.curation.price.request_count import Measure, RequestCount
 class EditPrices(Struct, frozen=True, dict=True):
     """Prices edits of the context `before`, for the next request with that context (`question`).
 
-    `weigh` gives tokens of features in that request, `measure` the features of a block.
+    `weigh` gives tokens of features in that request, `measure` the features of a block. `terms` are those by which the
+    whole request is counted.
     """
 
     before: Applied

@@ -77,9 +77,9 @@ _CHECK_INTERVAL_S: Final = 1.0
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection, which executes the commands of its passage.
+    """A client's connection, and that to its provider; does what its `Passage` decides.
 
-    `guarded`: the system can identify the client's user, and only programs of our own user and of root are served.
+    `guarded`: the system can identify the client's user, and only programs of ctxtui's user and of root are served.
     """
 
     def __init__(
@@ -177,10 +177,7 @@ class Connection(asyncio.Protocol):
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections after sending what is buffered.
-
-        With `abort` the provider's at once.
-        """
+        """Close both connections after sending what is buffered; `abort`: the provider's at once."""
         if self._provider is not None:
             if abort:
                 self._provider.abort()
@@ -215,7 +212,7 @@ class Connection(asyncio.Protocol):
         self._passage.provider_data(data, self._clock())
 
     def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
-        """`broken`: the connection was not closed properly."""
+        """Handle the end of a provider's connection; `broken`: it was not closed properly."""
         if provider is self._provider:
             self._provider = None
             self._passage.provider_ended(self._clock(), broken)

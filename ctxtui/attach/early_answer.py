@@ -28,7 +28,7 @@ class EarlyAnswer:
         self._status = 0
         self._is_stream = False
         self._unpacker: BodyUnpacker = make_unpacker("")
-        """The provider's body is sent unpacked, as the head that was sent names no encoding."""
+        """The provider's body is sent decompressed, as the head that was sent names no encoding."""
         self._body = bytearray()
 
     def encode_piece(self, data: bytes) -> bytes:
@@ -36,7 +36,7 @@ class EarlyAnswer:
         return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
     def begin_provider_answer(self, status: int, head: Head) -> None:
-        """Start the provider's answer, without its head. Raises `Malformed` for an unknown packing."""
+        """Start the provider's answer, without its head. Raises `Malformed` for an unknown encoding."""
         self._status = status
         self._is_stream = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
         self._unpacker = make_unpacker(head.get("content-encoding"))

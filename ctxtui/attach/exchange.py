@@ -37,7 +37,7 @@ class HeldAnswer(Struct):
 class Exchange(Struct, kw_only=True):
     """A request that passes a relay.
 
-    `x` is its name, `target` is sent to the provider, `client_target` was sent by the client.
+    `x` is its name. `target` is the path and query that the provider gets, `client_target` what the client sent.
     """
 
     x: str
@@ -49,7 +49,7 @@ class Exchange(Struct, kw_only=True):
     client_target: str
     body: BodyReader
     gated: bool = False
-    """Whether it is held until it is complete."""
+    """Whether the request is held until it is complete and the gate has decided about it."""
     deciding: bool = False
     """Whether the gate is deciding about it."""
     connected: bool = False
@@ -69,7 +69,7 @@ class Exchange(Struct, kw_only=True):
     """The body of the answer, once its head has arrived."""
     answer_head: Head | None = None
     early: EarlyAnswer | None = None
-    """The early answer, if the client would have given up."""
+    """The answer that was begun before the provider's, so that the client does not give up."""
     held_answer: HeldAnswer | None = None
     """None if the answer is passed on as it arrives."""
 
@@ -94,7 +94,7 @@ class Exchange(Struct, kw_only=True):
         self.gated_content.clear()
 
     def report_body(self, content: bytes, at: float) -> None:
-        """Report more of its body; at the end also that it skipped the gate, if it did."""
+        """Report more of the request's body; at its end also that it skipped the gate, if it did."""
         self.tell(RequestBytes(self.x, content, self.body.done))
         if self.skipped_gate and self.body.done:
             self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY_BYTES >> 20} MiB"}}))
@@ -131,14 +131,14 @@ class Exchange(Struct, kw_only=True):
         self.held_answer.size += len(data)
 
     def encode_held_data(self) -> bytes:
-        """The bytes for the client of the kept part of an incomplete answer. Raises `Malformed`."""
+        """The bytes for the client from the held part of an incomplete answer. Raises `Malformed`."""
         assert self.held_answer is not None
         if self.early is None or self.answer_head is None:
             return b"".join(self.held_answer.raw)
         return self.early.add_provider_data(b"".join(self.held_answer.content))
 
     def encode_answer(self, verdict: AnswerVerdict) -> bytes:
-        """The bytes for the client of the held answer, as decided. Raises `Malformed`."""
+        """The bytes for the client from the held answer, as decided. Raises `Malformed`."""
         assert self.held_answer is not None and self.answer_head is not None
         early = self.early
         if verdict.refusal is not None:
@@ -183,9 +183,9 @@ class Exchange(Struct, kw_only=True):
 
 
 def _unpack(head: Head, body: list[bytes]) -> bytes:
-    """A body that has this head.
+    """The body after `head`, decompressed.
 
-    Empty if it cannot be unpacked, so that nothing in it is changed.
+    Empty if that is impossible, so that nothing in it is changed.
     """
     try:
         return make_unpacker(head.get("content-encoding")).feed(b"".join(body))

@@ -41,8 +41,8 @@ _PORT: Final = re.compile("[0-9]{1,5}")
 class ForwardProxy(Struct):
     """Serves clients on loopback that know its password.
 
-    `env` names the proxy through which tunnels go, if any; `tell` and `name` as in `Route`. `troubles`: failed TLS with
-    the program, once per host and reason.
+    `env` are environment variables, which may name a proxy for outgoing connections; `tell` and `name` as in `Route`.
+    `troubles`: messages about failed TLS with the program, one per host and reason.
     """
 
     upstreams: Sequence[Upstream]
@@ -94,7 +94,7 @@ class ForwardProxy(Struct):
     async def _intercept(self, transport: asyncio.Transport, upstream: Upstream) -> None:
         wants = self.gate.wants if self.gate is not None else None
         route = Route([upstream], self.tell, self.name, wants=wants, allows_foreign=True, records_everything=False)
-        # Not guarded: the password has identified the program.
+        # Without a check of the client's user: the password has identified the program.
         connection = _SecuredConnection(route, self.gate, self.clock, self.connections, guarded=False)
         context = self.authority.context(upstream.host)
         transport.write(_OPEN)

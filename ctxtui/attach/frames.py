@@ -21,7 +21,7 @@ _FINAL: Final = 0x80
 _TAIL: Final = b"\x00\x00\xff\xff"
 """The end of a compressed block, which is not sent."""
 _MIN_COMPRESSED_BYTES: Final = 1024
-"""Bytes above which a text is compressed."""
+"""Minimum bytes of a text that is compressed."""
 _CLIENT_WINDOW_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
@@ -50,8 +50,8 @@ class WireFrame(Struct, frozen=True):
 class Deflate(Struct, frozen=True):
     """The negotiated ``Sec-WebSocket-Extensions``.
 
-    `on`: messages may be compressed (permessage-deflate), with `..._takeover` in the context of that side's earlier
-    ones. `bits`: the client's window, as a power of two.
+    `on`: messages may be compressed (permessage-deflate). `client_takeover`, `server_takeover`: that side compresses
+    them with its earlier messages as context. `bits`: size of the client's window as a power of two.
     """
 
     on: bool = False
@@ -72,7 +72,7 @@ def parse_extensions(extensions: str) -> Deflate:
 
 
 class FrameReader(Struct, kw_only=True):
-    """Reads one direction. `deflate`, `takeover`: as in `Deflate`."""
+    """Reads the frames of one direction. `deflate`: they may be compressed; `takeover`: as in `Deflate`."""
 
     deflate: bool = False
     takeover: bool = True
@@ -100,7 +100,7 @@ class FrameReader(Struct, kw_only=True):
                 yield text
 
     def add_frame(self, frame: WireFrame) -> str | None:
-        """Return the text message that `frame` completes; None if none. Raises `Malformed`."""
+        """Return the text message that `frame` completes; None if it completes none. Raises `Malformed`."""
         if frame.is_control:
             return None
         if frame.opcode:
@@ -166,8 +166,8 @@ def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
 def encode_text_frame(text: bytes, mask: bytes = b"", *, compressed: bool = False, bits: int = 15) -> bytes:
     """Encode `text` as one frame, masked with the key `mask` if given.
 
-    `compressed`: a long text is compressed, without earlier context, in a window of 2^`bits` bytes; not with 8 bits, as
-    zlib cannot write such a stream.
+    `compressed`: a long text is compressed, without earlier messages as context, in a window of 2^`bits` bytes; not
+    with 8 bits, as zlib cannot write such a stream.
     """
     first = _FINAL | _TEXT
     if compressed and len(text) > _MIN_COMPRESSED_BYTES and bits > 8:

@@ -1,4 +1,4 @@
-"""The gate: decides about requests before a relay passes them on."""
+"""The gate: applies the user's edits and holds to requests before a relay passes them on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Its arguments: the ping, and the encoder of a later error as an event.
 
 
 class WaitingRequest(Struct, frozen=True, kw_only=True):
-    """A complete request that is held: `x` names the exchange, `body` is unpacked.
+    """A complete request that is held: `x` names the exchange, `body` is decompressed.
 
-    `body` is empty if it cannot be unpacked. `keep_alive` is None if the client accepts no pings.
+    `body` is empty if it cannot be decompressed. `keep_alive` is None if the client accepts no pings.
     """
 
     x: str
@@ -33,7 +33,7 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
 
 
 class WaitingAnswer(Struct, frozen=True, kw_only=True):
-    """A complete answer with status 200 that is held. `body` is unpacked, or empty."""
+    """A complete answer with status 200 that is held. `body` is decompressed; empty if it cannot be."""
 
     body: bytes
     keep_alive: KeepAlive | None = None
@@ -66,6 +66,6 @@ class Gate(Protocol):
     """Decides about requests. On a fault of the gate they pass unchanged."""
 
     def wants(self, head: Head) -> bool:
-        """Whether to hold the request with this head until it is complete. It delays every request."""
+        """Whether to hold the request with this head until it is complete. Must be fast: all requests wait for it."""
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict: ...

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for passing messages on: the ends of heads and bodies. No IO."""
+"""HTTP/1.1 for passing messages on: finds the ends of heads and bodies, changes heads. No IO."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ END: Final = b"\r\n\r\n"
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(r"[!-~]+")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""All control characters but the tab; some readers take them for a line end or a blank."""
+"""All control characters except the tab; some parsers take them for a line end or a blank."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 _STATUS_LINE: Final = re.compile(r"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
@@ -70,7 +70,7 @@ class RequestLine(Struct, frozen=True):
 def read_head(raw: bytes) -> Head:
     """Parse the head in `raw`, which ends with its blank line.
 
-    Raises `Malformed`, also if readers could disagree on its headers (RFC 9112 §2.2, §5).
+    Raises `Malformed`, also if parsers could disagree on its headers (RFC 9112 §2.2, §5).
     """
     lines = raw[: -len(END)].decode("latin-1").split("\r\n")
     if _CONTROL.search(lines[0]):
@@ -215,7 +215,7 @@ class BodyReader(Struct):
     def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
         head, size = b"", 0
         while True:
-            # Many are as long as the previous one.
+            # Fast path: many chunks are as long as the previous one.
             if not (head and data.startswith(head, at)):
                 match = _CHUNK.match(data, at)
                 if match is None:

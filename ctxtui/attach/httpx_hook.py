@@ -1,4 +1,4 @@
-"""Records a program's requests by httpx, which the providers' SDKs use, without a relay."""
+"""Records this process's requests by httpx, which the providers' SDKs use, without a relay."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange, reported to `tell` under the name `x`.
+    """One request with its answer, reported to `tell` under the name `x`.
 
-    Errors of reporting are passed to `fault`.
+    Exceptions in reporting are passed to `fault`, so that the program's own call goes on.
     """
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
@@ -72,7 +72,7 @@ class WatchedExchange:
             self._fault(error)
 
     def end(self, error: str = "") -> None:
-        """Report the end, once; `error` is the reason if premature."""
+        """Report the end, once; `error` is the reason for an end before the answer is complete."""
         if not self.is_over:
             self.is_over = True
             try:
@@ -101,7 +101,7 @@ def is_model_call(request: Any) -> bool:
 
 
 class Hook:
-    """Replaces `send` in httpx and httpx2, from `install` to `remove`."""
+    """Replaces the clients' `send` in httpx and httpx2, from `install` to `remove`."""
 
     def __init__(self, start_watching: StartWatching) -> None:
         self._start_watching = start_watching

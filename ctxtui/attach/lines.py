@@ -22,7 +22,7 @@ _SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|s
 _NOT_SECRET: Final = re.compile(
     r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
 )
-"""Headers whose names suggest secrets but whose values are none."""
+"""Headers whose names look like those of secrets although their values are none."""
 _SCHEME: Final = re.compile(r"^(?:bearer|basic|token)\s+", re.IGNORECASE)
 
 Fields = Iterable[tuple[str, str]]
@@ -37,7 +37,7 @@ def mask_fields(fields: Fields) -> list[tuple[str, str]]:
 
 
 def mask_for(fields: Fields, url: str) -> KeyMask:
-    """The mask for the keys in these headers and in `url`, which bodies may repeat."""
+    """The mask for the keys in the headers `fields` and in `url`, as bodies may repeat them."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
     return KeyMask(first, *further, *keys_in_query(url))
@@ -131,7 +131,7 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body of exchange `name`, sent as `wire`, packed as `encoding` or not ("")."""
+        """Encode the body `content` of exchange `name`, sent as `wire` in `encoding` ("": as it is)."""
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding
@@ -147,7 +147,7 @@ class RecordedBodies:
                 "tail": likeness.tail,
                 **encode_bytes(own),
             }
-            # Later bodies extend the new one; readers discard the older one, too.
+            # Later bodies will be like the new one; readers of the recording also discard the older one.
             del self._earlier_bodies[names[likeness.number]]
         self._earlier_bodies[name] = content
         while len(self._earlier_bodies) > MAX_REFERENCED_BODIES or (

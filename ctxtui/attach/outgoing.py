@@ -22,8 +22,8 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 def proxy_for(upstream: Upstream, env: Mapping[str, str]) -> str:
     """The proxy URL for `upstream`; "" for none, as for a loopback address.
 
-    By ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (``HTTP_PROXY`` for an address without TLS), lower-case names
-    first. ``NO_PROXY`` lists names and addresses, not networks.
+    It is read from ``HTTPS_PROXY`` (``HTTP_PROXY`` for an address without TLS), ``ALL_PROXY`` and ``NO_PROXY``,
+    lower-case names first. ``NO_PROXY`` lists names and addresses, not networks.
     """
     if _bypasses_proxy(upstream, _env_value(env, "no_proxy")):
         return ""
@@ -72,7 +72,7 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
 
 
 async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect to `host` without TLS of our own.
+    """Connect to `host` without adding TLS, for a tunnel that passes on the client's TLS.
 
     Raises as `connect` does, and `BadConfig` for an invalid address.
     """

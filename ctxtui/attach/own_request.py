@@ -1,4 +1,4 @@
-"""Sends a request of ctxtui's own like a client's, so that it is recorded in the same way."""
+"""Sends ctxtui's own request like a client's (to keep a cache warm), so that it is recorded."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ async def send_like(
 ) -> int:
     """Send `body` like the request `begun`.
 
-    Return the answer's status, 0 if there is no complete answer. It is recorded in `session`, as a request that keeps a
-    cache warm.
+    Return the answer's status, 0 if there is no complete answer. The request is recorded in `session`, as one that
+    keeps a cache warm.
     """
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,7 +1,7 @@
 """The protocol of one client connection through a relay, without IO and clock.
 
-`Connection`, the owner of both connections, reports to it (`client_data`, `provider_data` ...) and executes its calls.
-One request is handled at a time; what a client sends before its answer waits.
+`Connection` owns the connections to client and provider; it reports to the passage (`client_data`, `provider_data` ...)
+and does what the passage calls. One request is handled at a time: what a client sends before its answer waits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Passage:
         self._route = route
         self._connection = connection
         self._wants = route.wants
-        """Decides whether the current request is held for the gate; None if it never is."""
+        """Whether a request is held for the gate, which may change or refuse it; None: no request is."""
         self._client_buffer = b""
         """The client's data that is not processed yet."""
         self._provider_buffer = b""
@@ -66,7 +66,7 @@ class Passage:
             self._end(abort=True)
 
     def client_ended(self, at: float, gone: bool) -> None:
-        """Handle the end of the client's data; unless it is `gone`, it still gets its answer."""
+        """Handle the end of the client's data; a client that is not `gone` still gets its answer."""
         if self._has_ended or self._client_has_ended:
             return
         self._client_has_ended = True
@@ -120,7 +120,7 @@ class Passage:
             self._answer_locally(exchange, verdict.answer, at)
 
     def _answer_locally(self, exchange: Exchange, answer: bytes, at: float) -> None:
-        """Answer for the provider, which never gets the request."""
+        """Send `answer` in place of the provider, which never gets the request."""
         raw, end, content = answer.partition(http1.END)
         head = http1.read_head(raw + end)
         if exchange.early is None:
@@ -351,9 +351,9 @@ class Passage:
     def _pass_on(
         self, exchange: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None
     ) -> None:
-        """Pass on or hold more of an answer, and report it.
+        """Pass on or hold more `data` of an answer, and report it.
 
-        `head`: its head, if that has just arrived; `fed`: the result of `BodyReader.feed` for `data`.
+        `head`: the answer's head, if it has just arrived; `fed`: the result of `BodyReader.feed` for `data`.
         """
         body = exchange.answer
         assert body is not None
@@ -380,7 +380,7 @@ class Passage:
             self._end_answer(exchange, at)
 
     def _pass_on_held(self, exchange: Exchange) -> None:
-        """Hold the answer no longer, and pass on what is held. Raises `Malformed`."""
+        """Stop holding the answer, and pass on what is held. Raises `Malformed`."""
         if exchange.held_answer is not None:
             held_data = exchange.encode_held_data()
             exchange.held_answer = None

@@ -57,5 +57,5 @@ def can_identify_peers() -> bool:
 
 
 def is_allowed(user: int | None) -> bool:
-    """Our own user, or root, who may do everything anyway."""
+    """Whether `user` is the user of this process, or root, who may do everything anyway."""
     return user in (0, os.getuid(), os.geteuid())

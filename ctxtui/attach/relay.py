@@ -1,7 +1,8 @@
 """Passes a client's bytes to its provider and the answer back, and reports them.
 
-In a request's head only the host and the path change (`route`); all else is passed on as received, unless a gate
-decides otherwise. `passage` parses, `connection` holds the connections.
+A relay is an HTTP server on this machine that a program uses in place of its provider. In a request's head only the
+host and the path change (`route`); all else is passed on as received, unless a gate decides otherwise. `passage`
+parses, `connection` holds the connections.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Relay(Struct):
     """Serves the user's programs on loopback.
 
     `tell` must not wait or raise; `named` and `name` are as in `Route`. If the system cannot identify a connection's
-    user, a relay of one provider serves clients that know the `word` in its base URL, a named one everyone on the
-    machine.
+    user, a relay of one provider serves clients that know the secret `word` in its base URL; a relay of several serves
+    everyone on the machine.
     """
 
     upstreams: Sequence[Upstream]
@@ -52,7 +53,7 @@ class Relay(Struct):
             self.word = secrets.token_urlsafe(16)
 
     async def start(self, port: int = 0) -> None:
-        """Raises `BadConfig` if the port cannot be opened."""
+        """Begin to serve on `port` (0: any free one). Raises `BadConfig` if it cannot be opened."""
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(self._make_connection, HOST, port)

@@ -1,4 +1,4 @@
-"""Routing of a relay's requests, and which of them are recorded and may be held."""
+"""Finds the provider of a relay's request, and whether it is recorded and may be held."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NO_NAME: Final = frozenset("@/\\?# \t,")
 _LOOPBACK_HOST: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
 """The usual hosts, matched first for speed."""
 _OWN_SITES: Final = ("", "none", "same-origin")
-"""``Sec-Fetch-Site`` of a typed address and of its page's requests; programs send none."""
+"""``Sec-Fetch-Site`` that a browser sends for a typed address and its page's own requests; programs send none."""
 
 
 def foreign_header(head: Head) -> str:
-    """The header that shows that a request comes from elsewhere, with its value; "" for none."""
+    """The header that shows that a request was made for a web page of another host; "" for none."""
     for value in head.all("host"):
         if not _LOOPBACK_HOST.fullmatch(value) and (
             _NO_NAME.intersection(value) or not is_loopback_address(f"//{value}")
@@ -62,8 +62,9 @@ Wants = Callable[[Head], bool]
 class Route(Struct):
     """Routing of requests.
 
-    - `named`: the first step of a path names the provider; else there is one, and the first step is the `word`, if set.
-    - `name` makes unique names of exchanges.
+    - `tell` receives the events of the exchanges, `name` makes a unique name for each exchange.
+    - `named`: a path begins with the provider's name; otherwise there is one provider, and paths begin with the secret
+      `word` if that is set.
     - `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
     - `records_everything`: requests to other than model paths are reported and gated too.
     """
@@ -78,14 +79,14 @@ class Route(Struct):
     records_everything: bool = True
 
     def should_record(self, head: Head, target: str) -> bool:
-        """Whether a request is recorded: any, or only a POST or WebSocket of a model path."""
+        """Whether a request is recorded: every one, or only a POST or WebSocket to a model path."""
         if self.records_everything:
             return True
         is_call = is_model_path(target.partition("?")[0])
         return is_call and (head.raw.startswith(b"POST ") or "websocket" in head.get("upgrade").lower())
 
     def find_upstream(self, target: str) -> tuple[Upstream, str]:
-        """The provider for a target, and the target to send. Raises `Malformed` if there is none."""
+        """The provider for a request's target, and the target to send. Raises `Malformed` without one."""
         upstream, rest = self._split_target(target)
         return upstream, upstream.correct_target(rest)
 

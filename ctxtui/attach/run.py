@@ -1,4 +1,4 @@
-"""A recorded run: metadata of its recordings, and the session of each request."""
+"""A run of a relay: metadata of its recordings, and the session of each request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ TALK, OTHER = "talk-", "other-"
 class RecordedRun(Struct):
     """Metadata at the beginning of every recording of a run.
 
-    `session`: of requests that name none ("": by conversation or host); `program`: the client of requests without one.
+    `session`: for requests that name none ("": one session per conversation or host); `program`: the client's name for
+    requests that do not name it.
     """
 
     folder: Path
@@ -43,7 +44,8 @@ def find_session(sender: Sender, run_session: str, url: str, body: bytes) -> str
 def session_of(url: str, body: bytes) -> str:
     """The session of a request whose client names none, by the text of its first user message.
 
-    The host counts too, alone if the body has none of ``messages``, ``input`` and ``contents``.
+    The id is made from the text and the host; from the host alone if the body has none of ``messages``, ``input`` and
+    ``contents``.
     """
     request = as_dict(parse_body(body))
     # Google's Code Assist nests the request.
@@ -55,7 +57,7 @@ def session_of(url: str, body: bytes) -> str:
     listed = as_dicts([messages] if isinstance(messages, dict) else messages)
     first = next((message for message in listed if _is_by_user(message)), {"content": messages})
     content = first.get("content", first.get("parts"))
-    # Cache breakpoints move from request to request, and turn a string into a list: only the texts count.
+    # Clients move cache breakpoints between requests, and a breakpoint turns a string into a list: only texts count.
     parts = as_dicts([content] if isinstance(content, dict) else content)
     texts = [content] if isinstance(content, str) else [as_str(part.get("text")) for part in parts]
     return f"{TALK}{digest(repr((host, texts)).encode('utf-8', 'surrogatepass'))[:24]}"

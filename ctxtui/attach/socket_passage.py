@@ -1,7 +1,7 @@
 """The protocol of a connection that was upgraded to a WebSocket. No IO.
 
-Frames are parsed in passing, and passed on as received. If the user's edits or a hold need a complete request, it is
-kept until the decision.
+Frames are parsed and passed on as received. If the user's edits or a hold need a complete request, its frames are kept
+until the gate has decided.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Members = dict[str, msgspec.Raw]
 _MAX_RESPONSES: Final = 64
-"""Maximum responses that a later request may continue."""
+"""Maximum number of responses whose conversations are kept, as a later request may continue them."""
 _MAX_CONVERSATION_BYTES: Final = 4 * MAX_BODY_BYTES
 """Maximum bytes of their conversations together."""
 _members: Final = msgspec.json.Decoder(Members)
@@ -64,9 +64,9 @@ class _Context(Struct, frozen=True):
 
 
 class CompleteRequest(Struct, frozen=True):
-    """A request with everything that it continues, as JSON.
+    """A request together with the conversation that it continues, as JSON.
 
-    `altered`: the provider has another conversation than it continues; `lane`: the request's ``stream_id``.
+    `altered`: the provider has another version of that conversation; `lane`: the request's ``stream_id``.
     """
 
     body: bytes
@@ -86,7 +86,7 @@ class SocketContext:
     def read_request(self, text: str) -> CompleteRequest | None:
         """The complete request of a client's message; None if it is no request that can be read.
 
-        A message that continues an unknown response (another connection's, or a discarded one) is not completed.
+        A message that continues an unknown response (of another connection, or discarded) is returned incomplete.
         """
         try:
             fields = _members.decode(text)
@@ -114,7 +114,7 @@ class SocketContext:
             self._requests[lane] = replace(self._requests[lane], altered=True)
 
     def record_response(self, text: str, lane: str | None = None) -> None:
-        """Handle a provider's message about the last request of `lane` (None: the message names it)."""
+        """Handle a provider's message about the last request of `lane` (None: as the message says)."""
         if not any(f'"{kind}"' in text[:400] for kind in _ENDS):
             return
         try:

@@ -1,4 +1,4 @@
-"""Files of attached recordings, which are created readable by their owner only."""
+"""Writes the files of recordings that a relay makes; only their owner can read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.attach.lines import RecordedBodies, encode_line
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _MIN_WRITE_BYTES: Final = 1 << 16
-"""Bytes of lines from which on a write is made."""
+"""Minimum bytes of lines that are written at once."""
 _NEWLINE: Final = 10
 
 
@@ -23,7 +23,7 @@ def file_name(session: str) -> str:
 
 
 class Tape:
-    """One recording. `head` is the first line written after each opening.
+    """One recording's file. `head` is the line that is written first after each opening of the file.
 
     Lines wait until `flush`. Lines that cannot be written are counted (`lost`, with the last reason in `why`), and
     reported in the file once it can be written again.
@@ -37,9 +37,9 @@ class Tape:
         self.lost = 0
         self.why = ""
         self.size = 0
-        """Bytes that wait."""
+        """Bytes of the lines that wait."""
         self.is_wanted = False
-        """Whether lines are written: probes alone (``HEAD /``) make no recording."""
+        """Whether lines are written: a client that only tests the connection (``HEAD /``) makes no recording."""
         self._head = head
         self._file = -1
         self._begun = False

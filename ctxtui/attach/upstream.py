@@ -17,7 +17,7 @@ from ctxtui.wire.key_mask import mask_url
 class Upstream:
     """A provider of a relay.
 
-    `url` is its base URL as a client would use it, `path` the path of that, without a trailing slash. `paths`: the
+    `url` is its base URL as a client would use it, `path` that URL's path without a trailing slash. `paths`: the
     provider's own path for each path that some SDKs send instead; unused if the `url` has a path.
     """
 
@@ -55,9 +55,9 @@ class Upstream:
         set_(self, "path", parts.path.rstrip("/"))
 
     def at(self, host: str, port: int) -> Upstream | None:
-        """This upstream at `host` and `port`.
+        """This upstream, with `host` in place of a pattern (``*``: any part of a host).
 
-        None if they are not its own (``*``: any part of a host).
+        None if `host` and `port` are not its own.
         """
         if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
             return None

@@ -1,8 +1,8 @@
 """Compression of bodies in the database: blocks, skeletons, artifacts.
 
-Plain if small or not compressible, else zstd with the dictionary that the package ships. The database holds every
-dictionary that its rows were packed with. A compressed block is stored with a preview of its text, for people who open
-the file.
+A body is stored plain if it is small or not compressible, else as zstd with the dictionary that the package ships. The
+database holds every dictionary that its rows were packed with. A compressed block is stored with a preview of its text,
+for people who open the file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ctxtui.wire.zstd import zstd
 
 PLAIN: Final = 0
 MIN_PACKED_BYTES: Final = 200
-"""Minimum size in bytes for compression: below, the frame's header costs what it saves."""
+"""Minimum size in bytes for compression: with fewer bytes, zstd's header takes what compression saves."""
 
 LEVEL: Final = 7
-"""zstd level: with the dictionary 6 % smaller than level 3 at 60 MB/s; above 7 next to nothing is gained."""
+"""zstd level: with the dictionary, 6 % smaller than level 3, at 60 MB/s; higher levels gain next to nothing."""
 
 DICTIONARY_ID: Final = 202601
 """Id of the shipped dictionary; a new dictionary gets a new one."""
 DICTIONARY_SHA256: Final = "c6d0ac8ffe89270e41203e03ff70fd24399ac1e611bd4c957eae9997b7ad6fab"
-"""SHA-256 of its bytes, which a test checks."""
+"""SHA-256 of the dictionary, which a test checks."""
 
 
 class Packed(NamedTuple):

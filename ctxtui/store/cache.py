@@ -1,6 +1,6 @@
-"""Cached results: token counts by block, summaries and heads by file.
+"""Cached results: token counts of blocks, summaries and heads of files.
 
-Losing them costs time, nothing else.
+If they are lost, they are computed again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Counts = tuple[float, ...]
 """Features of one block, in the order of `tokens.features.Features`."""
 
 _CHUNK_SIZE = 1000
-"""Blocks per query and per JSON text: in batches they cost a quarter, and no call holds the interpreter for long."""
+"""Blocks per query and per JSON text: a batch takes a quarter of the time of single blocks, and is still short."""
 
 _DAY = 86_400
 
@@ -56,7 +56,7 @@ def save_counts(conn: sqlite3.Connection, counts: Mapping[str, Counts], encoding
 
 
 def _encode_counts(counts: list[Counts]) -> list[str]:
-    """Each as a JSON list, whole numbers without a fraction."""
+    """Encode each block's counts as a JSON list, whole numbers without a fraction."""
     text = json.dumps(counts, separators=(",", ":")).replace(".0,", ",").replace(".0]", "]")
     return [f"[{features}]" for features in text[2:-2].split("],[")]
 

@@ -1,4 +1,4 @@
-"""SQLite's errors as readable ones: which file, what is wrong with it, what to do."""
+"""Translates SQLite's errors to `CtxtuiError`s: the file, its fault, and what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
-"""Parts of SQLite's messages about a damaged full-text index; the last two may also mean the database."""
+"""Parts of SQLite's messages about a damaged full-text index; the last two may also be about the whole database."""
 
 _RESTORE: Final = "restore a backup, or {0}"
 _INDEX_DAMAGED: Final = (Unreadable, "the full-text index is damaged", "`ctxtui db index --anew` makes another")

@@ -1,8 +1,8 @@
 """The full-text index: which recordings may contain a text, without the text.
 
 Recordings are indexed in pieces of some 65,000 characters by their sequences of three characters. So any part of a
-word, an identifier or a text without blanks is found, if it has three characters or more. A piece with the sequences of
-a text may contain it; the caller must check.
+word, an identifier or a text without blanks is found, if it has three characters or more. A piece with all sequences of
+a text may still not contain it; the caller must check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_BATCH_CHARS: Final = 1 << 18
 """Characters per transaction, which blocks other writers."""
 
 _NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
-"""Characters that UTF-8 cannot hold, and the one that ends a text for SQLite."""
+"""Characters that UTF-8 cannot hold (surrogates), and NUL, which ends a text for SQLite."""
 
 _MERGE_PAGES: Final = 256
 
@@ -39,7 +39,7 @@ _MERGE_PAGES: Final = 256
 class Unit(Struct, frozen=True):
     """A recording to be indexed.
 
-    It is the file `path` of `size` bytes, changed at `mtime`, or the session `stored`.
+    It is the file `path` of `size` bytes, changed at Unix time `mtime`, or the stored session with the id `stored`.
     """
 
     path: str = ""
@@ -57,7 +57,7 @@ def _fold_case(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Join and split `texts` into pieces of about `PIECE_CHARS`; cut ones overlap."""
+    """Join and split `texts` into pieces of `PIECE_CHARS`, overlapping where a text is cut."""
     parts: list[str] = []
     size = 0
     for text in texts:

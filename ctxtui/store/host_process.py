@@ -46,7 +46,8 @@ class HostProcess(Struct, frozen=True, kw_only=True):
     def is_alive(self, now: float) -> bool:
         """Whether it may still host at Unix time `now`.
 
-        Judged by its heartbeat if the process is not visible from here, and by `end_hosting` if it is this process.
+        If the process is not visible from here, its heartbeat decides. If it is this process, it hosts until
+        `end_hosting`.
         """
         if self.machine != this_machine():
             return abs(now - self.beat) < MAX_SILENCE_S
@@ -69,7 +70,7 @@ class HostProcess(Struct, frozen=True, kw_only=True):
 
 
 def begin_hosting(now: float) -> HostProcess:
-    """Register this process as a host from Unix time `now` on; `end_hosting` ends that."""
+    """Register this process as a host from Unix time `now` on, until `end_hosting`."""
     token, pid = uuid.uuid4().hex, os.getpid()
     with _lock:
         _hosting.add(token)
@@ -85,7 +86,7 @@ def end_hosting(host: HostProcess) -> None:
 def this_machine() -> str:
     """Identify this boot of this machine and this pid namespace.
 
-    Returns the machine's name if they are not known.
+    Returns the machine's network name if the system does not tell them.
     """
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"

@@ -1,8 +1,8 @@
-"""Leases: the process that hosts a session.
+"""Leases: a lease is the row of the process that hosts a session.
 
-While it lives no other process hosts, deletes or rewrites the session (exception: `write_heartbeat`). A row of a killed
-host has no effect: the next host takes over the session and its pending events. A row counts only in the file in which
-it was written: a copy of a database has no hosts.
+While that process lives, no other process hosts, deletes or rewrites the session (exception: `write_heartbeat`). The
+lease of a killed host has no effect: the next host takes over the session and its pending events. A lease counts only
+in the file in which it was written: a copy of a database has no hosts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def _replace_leases(conn: sqlite3.Connection, session_id: str, host: HostProcess
 def write_heartbeat(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
     """Write a host's heartbeat, in the caller's transaction.
 
-    A host that could not acquire the session before, because nothing could be written, acquires it now; if another one
-    was faster both write, each its own events.
+    A host that has no lease yet, because nothing could be written before, gets it now. If another process became the
+    host meanwhile, both write, each its own events.
     """
     beat = "UPDATE leases SET beat = ?, session = ? WHERE token = ? AND file = ?"
     if conn.execute(beat, (time.time(), sql_text(session_id), host.token, _file_inode(conn))).rowcount:
@@ -56,7 +56,7 @@ def remove_lease(conn: sqlite3.Connection, host: HostProcess) -> None:
 
 
 def living_hosts(conn: sqlite3.Connection, session_id: str, but: HostProcess | None = None) -> list[HostProcess]:
-    """The living hosts of a session, oldest first, without `but`."""
+    """The living hosts of a session except `but`, oldest first."""
     query = f"SELECT {_COLUMNS} FROM leases WHERE session = ? AND file = ? AND token != ? ORDER BY since"
     return _query_living(conn, query, (sql_text(session_id), _file_inode(conn), but.token if but is not None else ""))
 
@@ -110,9 +110,9 @@ def host_of(path: Path, session_id: str) -> HostProcess | None:
 
 
 def claim(path: Path, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of a stored session.
+    """Make `host` the only host of a stored session.
 
-    Raises `CtxtuiError`, `InUse` if another one lives.
+    Raises `CtxtuiError`, and `InUse` if another host lives.
     """
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
         id_ = find(conn, session_id)[1]

@@ -1,6 +1,7 @@
-"""Notes and bookmarks on blocks and calls, by content.
+"""Stores notes and bookmarks on blocks and calls.
 
-The recording need not be stored, and may be read again.
+A block is named by its digest and a call by its id, so that a note is found again when a recording is read anew. The
+recording need not be stored.
 """
 
 from __future__ import annotations

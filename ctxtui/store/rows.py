@@ -12,7 +12,7 @@ from ctxtui.core.call import Call
 from ctxtui.store.schema.damage import Damaged
 
 Progress = Callable[[int, int], None]
-"""Callback with (blocks done, blocks in all) while an import packs; from the importing thread."""
+"""Callback with (blocks done, blocks in all) while an import packs blocks; called in the importing thread."""
 
 
 class Priced(Protocol):
@@ -28,7 +28,7 @@ class Priced(Protocol):
 
 
 Price = Callable[[Call], Priced | None]
-"""Gives the cost of a call, None if unknown."""
+"""Function that returns the cost of a call, None if unknown."""
 
 
 def unpriced(call: Call) -> None:
@@ -74,9 +74,9 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """Data from the head of a file, of `size` bytes at that time; "" if missing.
+    """What the head of a file says about its session ("": nothing).
 
-    `version` is the client's.
+    `size` are the file's bytes when it was read, `version` is the client's version.
     """
 
     size: int = 0

@@ -64,9 +64,9 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack all bodies in the copy `path`, and empty its index.
+    """Unpack all bodies in the copy `path`, and empty its full-text index.
 
-    It can then be read without zstd.
+    The copy can then be read without zstd.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
@@ -150,7 +150,7 @@ class Store:
         Returns its id in the store.
 
         - The same recording again, or extended, updates the stored session; the user's title, tags and edits stay.
-        - One with only some of the stored calls changes nothing, unless it is the same file and not shorter.
+        - A recording with only some of the stored calls changes nothing, unless it is the same file and not shorter.
         - A different recording with the same id gets a new id.
 
         `price` gives each call's cost; `progress` is called with (blocks done, blocks in all). Raises `InUse` if it
@@ -171,7 +171,7 @@ class Store:
     def load(self, session_id: str) -> Session:
         """The stored session.
 
-        Its node ids, and the title if the user set one, differ from the imported one's.
+        Its node ids differ from those of the imported session, and its title, if the user set another.
         """
         return read.read_session(self._conn, listing.find(self._conn, session_id)[0])
 
@@ -213,7 +213,7 @@ class Store:
 
     @explains_errors
     def set_subscription(self, session_id: str, *, undo: bool = False) -> str:
-        """Mark a session as paid by a subscription, or with `undo` by use; returns its id."""
+        """Mark a session as paid by a subscription, or with `undo` as paid by use; returns its id."""
         return changes.set_subscription(self._conn, session_id, on=not undo)
 
     @explains_errors
@@ -247,7 +247,7 @@ class Store:
 
     @explains_errors
     def unprunable_sessions(self, older_than: float, now: float) -> list[InUse]:
-        """For each session old enough for `prune` but hosted, the reason that it stays."""
+        """For each session that `prune` would delete if it were not hosted, the error that says so."""
         return changes.unprunable_sessions(self._conn, now - older_than)
 
     @explains_errors
@@ -293,15 +293,15 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of a file with this size and mtime, made by this `version` of its code.
+        """The cached summary of a file with this size and mtime; None if there is none.
 
-        Or None.
+        `version` is that of the code that made it.
         """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """The summaries by other `versions` of their code.
+        """The summaries that other versions of the code made than `versions`.
 
         Tuples of `rows.sql_text` of the path, size, mtime, version.
         """
@@ -309,7 +309,7 @@ class Store:
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """All summaries by this `version` of their code.
+        """All summaries that this `version` of the code made.
 
         Tuples of `rows.sql_text` of the path, size, mtime, JSON text.
         """
@@ -321,9 +321,9 @@ class Store:
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache (path, size, mtime, summary).
+        """Cache the summaries `new`: (path, size, mtime, summary).
 
-        One by the more detailed version `more` stays if its file is the same.
+        A summary by the more detailed version `more` is kept if its file has not changed.
         """
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 

@@ -36,9 +36,9 @@ MAX_GATHERED: Final = 4096
 _RETRY_S: Final = 1.0
 """Seconds between attempts to write to a file that refuses."""
 HEARTBEAT_S: Final = 10.0
-"""Seconds after which the host's heartbeat is written again: with the next work, or alone if there is none for as long.
+"""Seconds after which the host's heartbeat is written again, with the next work or alone.
 
-A heartbeat that fails is due again after as long. See `host_process.MAX_SILENCE_S`.
+A heartbeat that fails is tried again after as many seconds. See `host_process.MAX_SILENCE_S`.
 """
 
 
@@ -49,11 +49,13 @@ class SessionBegun(NamedTuple):
 
 
 class SessionResumed(NamedTuple):
+    """A session that is stored already and is continued."""
+
     id: str
 
 
 class InFlight(NamedTuple):
-    """An event of a `kind` within `call` of `thread` at Unix time `at`."""
+    """An event of a `kind` within the unfinished `call` of `thread` at Unix time `at`."""
 
     call: str
     at: float
@@ -128,7 +130,7 @@ class Writer:
         self._thread.start()
 
     def put(self, work: Work) -> int:
-        """Queue `work`; returns its ticket. From one thread only."""
+        """Queue `work`; returns its ticket, a rising number. Must be called from one thread only."""
         self._waiting.append(work)
         self._last += 1
         if self._idle:
@@ -246,7 +248,7 @@ class Writer:
     def _write(self, many: int) -> None:
         """Write the first `many` items in one transaction.
 
-        A new session's rows in another one before.
+        The rows of a new session are written in a transaction before it.
         """
         conn = self._connect()
         # Only this thread removes from the queue: the first `many` stay the same.
@@ -273,7 +275,7 @@ class Writer:
         elif isinstance(work, SessionBegun) and not self.id:
             source = SourceInfo(format="ctxtui")
             with writing(conn):
-                # Before there is a session that another process could open.
+                # The lease is written before the session exists, so that no other process can open it.
                 leases.write_heartbeat(conn, work.session.about.id, self.host)
             now, begun = time.time(), work.session
             self.id = write_session(conn, begun, source, price=self._price, progress=None, now=now, host=self.host)

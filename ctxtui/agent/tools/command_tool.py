@@ -1,6 +1,6 @@
 """run_command: a tool that runs a program in the workspace if the user permits it.
 
-The host executes it.
+Here are its definition and its input; the chat's host runs the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 
 
 def make_command_tool(*, shell: bool = False) -> Tool:
-    """The tool; with `shell`, its description says that a command is run by ``/bin/sh``."""
+    """The tool; with `shell`, its description says that ``/bin/sh`` runs the command line."""
     about = (
         "Run a command line in the workspace, such as a test suite, and read what it prints. /bin/sh runs it."
         if shell

@@ -1,7 +1,8 @@
-"""Guarded files, which other programs execute or obey.
+"""Guarded files: those that other programs execute, or that instruct agents.
 
-The user is asked each time before one is written. Confined commands cannot change them; those that they create are
-moved out. The list is a minimum, not a protection: any source file may be run.
+The user is asked each time before such a file is written. Confined commands cannot change guarded files; guarded files
+that a command creates are moved out of the workspace. The list is a minimum, not a protection: any source file may be
+run.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def guard_reason(path: PurePath) -> str:
 def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, generated: bool) -> set[str]:
     """The `folders` and `files` of a folder that a command must not write.
 
-    In a `generated` one only repositories. "." is the folder itself: a repository without a work tree.
+    In a `generated` folder these are only repositories. "." is the folder itself, if it is a repository without a work
+    tree.
     """
     plain = {name: _normalize_name(name) for name in (*folders, *files)}
     guarded = {name for name, plain_name in plain.items() if is_repository(plain_name)}

@@ -29,7 +29,7 @@ _MAX_PATTERN_SIZE: Final = 100_000
 """Maximum size of a pattern, with repetitions multiplied out: compiling is not subject to the time limit."""
 _COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
-"""The flag that lets a pattern have blanks and comments, in which `_pattern_size` would not see repetitions."""
+"""The flag that allows blanks and comments in a pattern, which would hide repetitions from `_pattern_size`."""
 _REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
 """A repetition of a group or an element, with its count."""
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
@@ -197,7 +197,7 @@ def make_recall(contents: Contents) -> Tool:
 
     return Tool(
         NAME,
-        "Read back content that stands outside this conversation: {{REF:name}} stands in its place. In the inputs of "
+        "Read back content that is outside this conversation: {{REF:name}} is in its place. In the inputs of "
         "other tools, but not of run_command, such a reference is replaced by its content.",
         {"name": {"type": "string", "description": "The name in {{REF:name}}."}},
         run,

@@ -22,8 +22,8 @@ TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, E
 class Toolbox:
     """The tools of the agent in `workspace`.
 
-    `contents` returns externalized contents. A reference in a tool's input is replaced by its content, and the tool
-    ``recall`` reads it back.
+    `contents` returns externalized contents: texts that a reference, ``{{REF:name}}``, replaces in the context. A
+    reference in a tool's input is replaced by its content, and the tool ``recall`` returns it to the model.
     """
 
     def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS, contents: Contents = dict) -> None:

@@ -30,7 +30,10 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 
 
 class PlannedCall(Struct, frozen=True):
-    """A call outside of the workspace's rules; `guard` is why to ask each time ("": no need)."""
+    """A planned call of a tool other than a file write, such as a command.
+
+    `guard` is the reason to ask the user each time ("": none).
+    """
 
     command: str
     description: str
@@ -52,8 +55,8 @@ class Tool(Struct, frozen=True):
     """A tool of the agent.
 
     `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A tool that needs no
-    permission has `run`, which returns the result. One that asks the user before it writes a file has `plan`. A tool
-    that other code runs has neither.
+    permission has `run`, which returns the result. A tool that asks the user before it writes a file has `plan`. A tool
+    that its host runs, such as ``run_command``, has neither.
     """
 
     name: str
@@ -65,10 +68,7 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first.
-
-        Memory tools write without asking.
-        """
+        """Whether it plans a write, so that the user is asked first (not so memory tools)."""
         return self.plan is not None
 
     def definition(self) -> Json:

@@ -63,7 +63,7 @@ class Workspace:
             os.close(descriptor)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises `CtxtuiError` if they may not be read, `OSError`."""
+        """The bytes of a file. Raises `CtxtuiError` if it must not be read, `OSError` if it cannot."""
         place = self.resolve(path)
         if in_use(self.root / place):
             raise CtxtuiError(WHY, place=path)
@@ -117,14 +117,14 @@ class Workspace:
                 existing = None
             if existing is not None and not stat.S_ISREG(existing.st_mode):
                 raise CtxtuiError("not a file", place=path)
-            # The longest names leave no room for more.
+            # Cut: a name of the maximum length could not become longer.
             temporary = f".{place.name[:50]}.ctxtui-{os.getpid()}"
             mode = stat.S_IMODE(existing.st_mode) if existing is not None else 0o644
             file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
             try:
                 with os.fdopen(file, "wb") as stream:
                     if existing is not None:
-                        # The mask of the process reduced it.
+                        # Set again, as the process's umask reduced the new file's mode.
                         os.fchmod(file, mode)
                     stream.write(data)
                 os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)

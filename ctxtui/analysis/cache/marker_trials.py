@@ -1,6 +1,7 @@
 """Input cost of a thread under other cache markers: per strategy, and the best plan.
 
-The best plan knows all pauses, so no client can reach it.
+A strategy is a rule for the positions of cache markers in a request. The best plan knows all pauses, so no client can
+reach it.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
 
 Weigh = Callable[[Features], float]
+"""Gives the tokens of features (the raw counts of a block)."""
 
 
 class NextRequest(NamedTuple):

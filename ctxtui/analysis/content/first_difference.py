@@ -1,4 +1,4 @@
-"""Finds the first difference between the blocks that the model read of two requests."""
+"""Finds the first block in which two requests differ, of the blocks that the model read."""
 
 from __future__ import annotations
 

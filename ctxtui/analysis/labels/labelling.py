@@ -1,4 +1,7 @@
-"""Applies a set of label rules to a block's text."""
+"""Applies a set of label rules to a block's text.
+
+A label rule names parts of a text, for instance a reminder that the client put into a user's message.
+"""
 
 from __future__ import annotations
 

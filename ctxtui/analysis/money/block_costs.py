@@ -1,4 +1,7 @@
-"""Cost of single blocks over a session, from the ledgers of its threads."""
+"""Cost of single blocks over a session, from the ledgers of its threads.
+
+A thread's ledger has what each of its calls paid for a token that was read from the cache, written to it, or neither.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The payload of a transplant: blocks copied from another session, with role and mark."""
+"""The payload of a transplant: blocks copied from another session, with role and mark.
+
+A transplant is the edit that inserts such blocks into a context.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _TYPES: Final = {
 A text with a lone surrogate is a BLOB (`schema.tables`); an uncompressed body is TEXT in a BLOB column.
 """
 _MAX_REAL: Final = 2.5e11
-"""Limit of a plausible number, beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
+"""Largest plausible number: a time (Unix seconds, in the year 9892) or a sum (USD)."""
 
 
 class Damaged(Exception):

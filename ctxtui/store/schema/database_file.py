@@ -88,7 +88,7 @@ def schema_version(conn: sqlite3.Connection) -> int:
 
 @contextmanager
 def writing(conn: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that locks for writing at once, so that its reads still hold when it writes."""
+    """A transaction that locks for writing at once: what it reads stays true until it writes."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -25,7 +25,7 @@ LADDER: Final = Migrations("ctxtui")
 def migrate(conn: sqlite3.Connection, path: Path, newest: int) -> Path | None:
     """Bring the file up to `newest`, after a backup if it holds anything.
 
-    Returns the backup's path. Of two processes at once, the second waits and finds nothing left to do.
+    Returns the backup's path. If two processes migrate at once, the second waits and finds nothing left to do.
     """
     backup = None
     with writing(conn):
@@ -123,6 +123,6 @@ def m012_quotas(db: Database) -> None:
 def m013_trigrams(db: Database) -> None:
     """SQLite finds the sequences of a text itself; all recordings are indexed again.
 
-    Figures of whole recordings are dropped: counts of blocks are kept instead.
+    The table of figures of whole recordings is dropped, as the cached counts of blocks are enough.
     """
     db.executescript("DROP TABLE texts; DELETE FROM indexed; DROP TABLE kept_figures;" + tables.TEXTS)

@@ -1,4 +1,4 @@
-"""The tables as the migrations make them, never changed.
+"""SQL of the tables as the migrations make them; it is never changed, not even its comments.
 
 A later schema is a later migration. SQLite keeps the comments, so `.schema` explains itself. Times are Unix seconds
 (REAL), tokens whole numbers, money USD. A digest is 16 bytes (`lower(hex(digest))` is its form on screen): as text it

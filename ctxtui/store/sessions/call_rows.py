@@ -1,4 +1,4 @@
-"""Calls as rows, and the sums over them that a list of sessions shows."""
+"""Writes calls as rows, and the sums over a session's calls that lists show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _UPSERT = (
 class ListPosition(NamedTuple):
     """Position of a call in its session and in its thread.
 
-    `session` and `thread` are rows; `nth` is the index in the session (from 0), `number` that in the thread (from 1).
+    `session` and `thread` are keys of rows; `nth` is the index in the session (from 0), `number` that in the thread
+    (from 1).
     `own_thread` is the thread that the call itself names, if different.
     """
 

@@ -60,10 +60,7 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session; notes on it stay, without their quotes.
-
-    Cached summaries of its files go, too.
-    """
+    """Delete a session and the cached summaries of its files; notes on it stay, without quotes."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         refuse_in_use(conn, id_)

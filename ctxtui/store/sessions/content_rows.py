@@ -74,7 +74,7 @@ def put_blocks(
     conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
 ) -> dict[str, int]:
     """Insert new `blocks` and return the keys of all; `packed` are prepared rows."""
-    # Checked again under the lock: another process may have added or deleted blocks since.
+    # Looked up again under the lock: another process may have added or deleted blocks since `pack_blocks`.
     keys = stored_block_keys(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
     rows = [packed.get(block.digest) or _make_row(packer, block) for block in missing]

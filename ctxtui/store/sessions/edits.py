@@ -33,7 +33,7 @@ CREATE TABLE edits (         -- the overlay: append-only, a revert is a row of i
 CREATE TRIGGER edits_append_only BEFORE UPDATE ON edits BEGIN SELECT RAISE(ABORT, 'edits are append-only'); END;
 CREATE INDEX artifacts_name ON artifacts(session, name);
 """
-"""The edits table since migration 4; the one of migration 1 was never written to."""
+"""The edits table since migration 4; nothing was ever written to that of migration 1."""
 
 
 @decodes

@@ -24,11 +24,11 @@ class Verdict(Enum):
     """Relation of a recording to a stored session of the same name."""
 
     SAME = auto()
-    """The same, or extended: it replaces the stored one."""
+    """The same recording, or a longer version of it: it replaces the stored session."""
     OLDER = auto()
-    """A part of the stored one, which stays."""
+    """It lacks calls of the stored session, which stays as it is."""
     OTHER = auto()
-    """A different one, which gets a name of its own."""
+    """A different recording, which gets a name of its own."""
 
 
 class Identity(NamedTuple):
@@ -44,7 +44,7 @@ class Identity(NamedTuple):
 
 
 def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> Identity:
-    """Find the stored session that `session`, read from `source`, is; or a new name."""
+    """Find the stored session that is the same recording as `session`, or a new name for it."""
     first = own_id(session, source)
     for attempt in count():
         id_ = first if not attempt else f"{first}-{_short_digest(source.path, *list(session.calls)[:1], attempt)}"
@@ -65,7 +65,7 @@ def _compare_calls(conn: sqlite3.Connection, key: int, session: Session, source:
     if new < stored and not (new and _has_grown(conn, key, source)):
         return Verdict.OLDER
     if _has_grown(conn, key, source) and (session.about.id or stored & new):
-        # The same file, longer: a call with a provisional derived id may be gone, and another one new.
+        # The same file, now longer: a call whose id was derived may have another id now.
         return Verdict.SAME
     return Verdict.OTHER
 

@@ -47,12 +47,12 @@ Row = tuple[str | bytes, float, str, str | bytes, str, str | bytes, str | None]
 """The `COLUMNS` of a row."""
 
 SLOTS: Final = ("queue", "draft")
-"""Kinds of events of which only the last counts, and which no call ends."""
+"""Kinds of events of which only the last one counts, and which stay pending when a call is written."""
 _ANSWER_PIECE: Final = "heard"
 """The kind of events with raw bytes; in others a BLOB is a text with a lone surrogate."""
 MAX_ROW_EVENTS: Final = 4096
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
-# Of an `Event`: call, kind and thread; and of a timed piece: its data.
+# Getters of an event's call, kind and thread, and of the data in a pair of time and data.
 _LINE: Final = itemgetter(0, 2, 4)
 _DATA: Final = itemgetter(1)
 _PARTS: Final = msgspec.json.Decoder(list[tuple[float, int]])
@@ -78,7 +78,7 @@ class EventRow(NamedTuple):
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
     """Group consecutive `events` of one call, kind and thread into rows.
 
-    Of `SLOTS` only the last counts.
+    Of the kinds in `SLOTS`, only the last event is kept.
     """
     for (call, kind, thread), together in groupby(events, _LINE):
         timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]

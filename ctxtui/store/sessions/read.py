@@ -28,7 +28,7 @@ Heads = dict[int | None, list[int]]
 def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -> Session:
     """Read the session with row `key`, with the user's title if there is one, in one snapshot.
 
-    Its contexts are in `tree` (None: a new one), in which existing ones keep their nodes.
+    Its contexts are in `tree` (None: a new one); contexts that `tree` has already keep their nodes.
     """
     with reading(conn):
         _check_session(conn, key)

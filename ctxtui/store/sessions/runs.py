@@ -33,7 +33,7 @@ EMPTY_CONTEXT = ContextAt(None, 0)
 class NodeRun(Struct):
     """A chain of nodes, each the child of the one before.
 
-    `parent` is the context that the first one continues, `depth` the number of blocks in that.
+    `parent` is the context that the first node continues, `depth` the number of blocks in that context.
     """
 
     parent: ContextAt
@@ -44,8 +44,8 @@ class NodeRun(Struct):
 class RunLayout:
     """The runs that hold contexts of `tree`, and the position of each node in them.
 
-    `stored` are the nodes of runs that exist already; their parents are not needed, as these runs only grow. `grown`
-    are the indexes of runs that are new or longer than stored.
+    `stored` are the nodes of runs that are in the database already; their parents are not needed, as these runs only
+    grow. `grown` are the indexes of runs that are new or longer than in the database.
     """
 
     def __init__(self, tree: Tree, stored: Iterable[list[int]] = ()) -> None:
@@ -58,6 +58,7 @@ class RunLayout:
             self._set_positions(index, 0)
 
     def add(self, head: int) -> None:
+        """Add the context `head`: to a run that it continues, else as a new run."""
         fresh: list[int] = []
         node = head
         while node not in self._at:

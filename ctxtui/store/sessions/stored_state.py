@@ -1,4 +1,4 @@
-"""Reads changed sessions, and lists ids and locations, on its own connections."""
+"""Reads changed sessions, and lists ids and locations, each on a new connection."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_if_changed(
 def stored_ids(path: Path, prefix: str) -> list[str]:
     """Ids in the database `path` that begin with `prefix`, newest activity first.
 
-    Archived ones are last. Raises `CtxtuiError`, also for a file of an older version.
+    Archived sessions are last. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
@@ -73,7 +73,7 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 def stored_locations(path: Path) -> list[StoredLocation]:
     """Unarchived sessions in the database `path`, newest activity first.
 
-    Empty ones are last. Raises `CtxtuiError`, also for a file of an older version.
+    Empty sessions are last. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

@@ -1,8 +1,8 @@
 """Writes sessions: an import replaces its session's rows, a live session is appended to.
 
-Blocks are shared: existing ones are never written again. Several processes may append to one session. Runs only grow,
-so each process's copy of a run remains a prefix of it. If another process was faster, new blocks become a run of their
-own, and each context keeps its content.
+Blocks are shared: existing ones are never written again. A *run* is a stored chain of blocks (`sessions.runs`). Several
+processes may append to one session. Runs only grow, so each process's copy of a run remains a prefix of it. If another
+process appended to a run first, the new blocks become a run of their own, and each context keeps its content.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_session(
 ) -> str:
     """Store `session`, or update its stored form; returns its id. See `Store.import_session`.
 
-    `host` is its host, if that is the writer.
+    `host` is the session's host, if that is the writer.
     """
     tips = [thread.tip for thread in session.threads.values()]
     heads = [head for call in session.calls.values() for head in (call.raw_head, call.sent_head, call.response_head)]
@@ -63,7 +63,7 @@ def write_session(
         layout.add(head)
     digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
     packer = Packer(conn)
-    # Before taking the lock, as this takes the most time.
+    # Packed before taking the lock, as this takes the most time.
     packed = pack_blocks(conn, packer, [session.tree.blocks[digest] for digest in digests], progress)
     costs = {id_: price(call) for id_, call in session.calls.items()}
     with writing(conn):
@@ -153,7 +153,7 @@ class Appender:
     """Appends to the session with row `key`, with contexts in `tree`.
 
     `host` is the token of the host that writes; `packed` are prepared rows of blocks. Every method runs within the
-    caller's transaction. After a rollback make a new one: it remembers what it wrote.
+    caller's transaction. After a rollback make a new appender, as this one remembers what it wrote.
     """
 
     def __init__(
@@ -195,8 +195,8 @@ class Appender:
     def add_call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
         """Write a finished call; the thread's record now ends at `tip`.
 
-        Deletes the pending events of the thread, which the call contains: those of the host `left`, without one this
-        host's, except `SLOTS`.
+        Deletes the thread's pending events, which the call contains: those that the host `left` wrote, or if `left` is
+        None, this host's events except `SLOTS`.
         """
         conn = self._conn
         self._names[call.id] = self._unused_id(call)
