@@ -122,7 +122,6 @@ class TurnEnded(Struct, frozen=True):
     """The turn ended; the agent waits for the user."""
 
 
-
 ProgressEvent = (
     UserMessageAdded | ToolResultsAdded | RequestDrafted | DraftHeld | RequestSent | CallBegan | PieceReceived |
     CallEnded | CallFailed | ToolWaits | ToolBegan | ToolEnded | PermissionRequested | RetryWaits | Notice | TurnEnded

@@ -25,6 +25,7 @@ MIN_SIZE: Final = (60, 16)
 
 
 def checks(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
+    """Yield the findings of `ctxtui doctor` about the terminal."""
     if not sys.stdout.isatty():
         yield DoctorFinding(
             "terminal", WARNING, "standard output is not a terminal", "run `ctxtui doctor` in the terminal itself"

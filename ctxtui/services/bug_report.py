@@ -114,7 +114,7 @@ def _terminal(env: Mapping[str, str], size: tuple[int, int]) -> dict[str, Any]:
 
 
 def _changed_settings(config: Config) -> list[dict[str, Any]]:
-    """The settings that something sets, with their origins.
+    """The settings that a file, a variable or a flag sets, with their origins.
 
     For a table, a list or a text that is no fixed choice, the value is its size.
     """

@@ -1,7 +1,7 @@
 """Process many requests in child processes: on this machine, or on a dask cluster.
 
-Both are executors that run `ask_child`. Each of their threads has a child process of its own, because search timeouts
-need a main thread, and a crash ends the process it happens in.
+Both ways use an executor that runs `ask_child`. Each thread of it has a child process of its own, because search
+timeouts need a main thread, and a crash ends the process in which it happens.
 """
 
 from __future__ import annotations

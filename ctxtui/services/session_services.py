@@ -35,7 +35,7 @@ class SessionServices:
         table_for(self._settings).card("")
 
     def study(self, session: Session) -> Study:
-        """A study of `session` in which nothing is computed yet."""
+        """The figures of `session` (a study), of which nothing is computed yet."""
         book = book_for(session, self.counter, self._settings)
         return Study(session, book, self.counter, self.prices, self._settings.usable_share)
 

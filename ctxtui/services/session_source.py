@@ -1,4 +1,4 @@
-"""The session of a screen, by name: its reading, its study, its counts."""
+"""The session of a screen, by name: opens it, computes its figures, stores its counts."""
 
 from __future__ import annotations
 

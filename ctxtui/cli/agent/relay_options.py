@@ -78,6 +78,7 @@ LOCAL_COLLECTOR: Final = "http://127.0.0.1:4318"
 
 
 def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--otlp`` and ``--otlp-content`` to a command."""
     function = click.option(
         "--otlp-content", is_flag=True, help="With --otlp: also the texts, secrets masked, instead of figures only."
     )(function)

@@ -297,6 +297,7 @@ MAX_LITERALS = 3
 
 
 def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
+    """Yield the price tag: counts of edits, size, breakage, prices, losses and refusals."""
     tag, chosen = curation.tag, curation.chosen
     place = f"{chosen.thread} call {chosen.number}{', after its answer' if curation.after else ''}"
     counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in curation.log)

@@ -155,6 +155,7 @@ MAX_LISTED_MARKERS = 5
 
 
 def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
+    """The tables of markers, one for each thread."""
     return [
         {
             "thread": placing.thread,

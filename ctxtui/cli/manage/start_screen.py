@@ -72,6 +72,7 @@ THREAD_SWITCH_SECONDS = 0.0005
 
 
 def run_app(make: Callable[[], CtxtuiApp]) -> int:
+    """Run the app that `make` returns; return the exit code."""
     if not sys.stdin.isatty():
         _attach_keyboard()
     prepare()

@@ -168,6 +168,7 @@ def _describe_cache_use(figures: Figures) -> str:
 
 
 def as_junit(checked: list[CheckedRecording], failed: FailedRecordings) -> bytes:
+    """A JUnit report: a test case for each limit of each recording."""
     root = ElementTree.Element("testsuites", name="ctxtui check")
     for recording in checked:
         results = [v.passed for v in recording.verdicts]

@@ -50,6 +50,7 @@ class OwnTools:
         return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 
     async def run(self, call: ToolCall) -> ToolResult:
+        """Run the tool, in a thread if it is no coroutine; failures are error results."""
         tool, caller = self.tools[call.name], self.caller
         try:
             if caller is None:

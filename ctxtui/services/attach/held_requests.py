@@ -1,4 +1,4 @@
-"""Status of running relays: held requests, holding the next one, deciding on them.
+"""Status of running relays, and decisions on the requests that they hold.
 
 For worker threads: each function asks the relays over loopback.
 """

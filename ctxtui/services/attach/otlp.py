@@ -108,6 +108,7 @@ class Exporter:
         return len(self._waiting)
 
     def add(self, session: Session, calls: Sequence[Call], name: str) -> None:
+        """Queue the spans of `calls`; `name` is the session's name in them."""
         table = prices_for(self.settings)
         about = session.about
         for call in calls:
@@ -239,6 +240,7 @@ class FeedSender:
         self._sent: set[tuple[Path, str]] = set()
 
     def send(self, files: Sequence[Path]) -> FeedStatus:
+        """Read what is new in the recordings `files`, and send it."""
         trouble = ""
         for file in files:
             try:

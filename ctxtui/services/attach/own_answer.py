@@ -22,7 +22,7 @@ _PINGS: Final = {
     RESPONSES: b": the request is held in ctxtui\n\n",
     GOOGLE: b": the request is held in ctxtui\n\n",
 }
-"""Anthropic's streams have an event for pings; in others a comment is one, which clients ignore."""
+"""Anthropic's streams have an event for pings; in other streams a comment serves as one, which clients ignore."""
 _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
 """Codex ends a stream that brings no event for five minutes; comments do not count, events of unknown types do."""
 _REASONS: Final = {200: "OK", 400: "Bad Request", 422: "Unprocessable Entity"}

@@ -1,4 +1,7 @@
-"""Programs that ctxtui can run behind a relay, and how to point them to it."""
+"""Programs that ctxtui can run behind a relay, and how their requests are routed to it.
+
+The relay passes requests on to the provider and records them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class ProgramProvider(Struct, frozen=True, kw_only=True):
     """A provider that a program uses.
 
     - `variables`: override its base URL, `default`; the first that is set counts.
-    - `if_set`: it is routed only if the user has set one of them: to set it changes how the program works.
+    - `if_set`: it is routed only if the user has set one of them, because setting one changes how the program works.
     - `paths`: paths that the program sends when ctxtui sets a variable -> the provider's own (``/messages`` ->
       ``/v1/messages``).
     """

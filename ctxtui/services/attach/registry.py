@@ -24,7 +24,7 @@ from ctxtui.services.config.paths import config_file
 
 FOLDER: Final = DATA / "programs"
 ANY: Final = "any"
-"""The file, and name, of the program that stands for all unknown ones."""
+"""The name of the program file that is used for every unknown program."""
 _ROUTING_FUNCTIONS: Final[Mapping[str, RoutingFunctions]] = {
     "claude-code": claude_code.OWN,
     "cline": cline.OWN,

@@ -24,7 +24,7 @@ from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
 REFRESH_SECONDS: Final = 15
-"""An idle client refreshes the line as often: the cache's remaining time changes."""
+"""Seconds between two refreshes of the line in an idle client: the cache's remaining time changes."""
 _SPACE: Final = " \t\n\r"
 
 

@@ -109,8 +109,8 @@ class Host:
     def open(self) -> Session:
         """The session to show: the stored one that continues, or a new one.
 
-        Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session. Then
-        this process does not host it.
+        Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session. After
+        an error this process does not host it.
         """
         choice = self.choice
         self.own.load_tools(self.config.settings)

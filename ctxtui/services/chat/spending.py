@@ -28,7 +28,7 @@ NO_PRICE: Final = "no price is known for its model, so no budget can be enforced
 class SendPermit(NamedTuple):
     """Whether a request may be sent, and a limit of its answer.
 
-    `refused` is the reason against it ("": it may be sent), `answer` the limit in tokens (0: no other).
+    `refused` is the reason against it ("": it may be sent), `answer` the limit in tokens (0: the request's own stays).
     """
 
     refused: str = ""

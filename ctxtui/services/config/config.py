@@ -58,7 +58,7 @@ class Config(Struct, frozen=True):
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
         """Yield (name, value, origin) of every setting.
 
-        Of tables entry by entry, unless they are empty.
+        A table that is not empty is yielded entry by entry.
         """
         for name in FIELDS:
             value = getattr(self.settings, name)
@@ -170,8 +170,8 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
     """Find the nearest file of this name in `cwd` or above.
 
-    Up to the repository's top or the user's home folder. Files that other users could have written are ignored, and
-    returned too.
+    The search ends at the repository's top or the user's home folder. Files that other users could have written are
+    ignored; they are the second result.
     """
     ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):

@@ -1,4 +1,7 @@
-"""Counted and priced sessions: costs of calls and blocks, misses, statements."""
+"""Counted and priced sessions (accounts): costs of calls and blocks, misses, statements.
+
+A statement is the bill of a session with the reasons for its costs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Makes a session's book, finds the caching rules of its calls, audits its forecasts."""
+"""Makes a session's book, finds the caching rules of its calls, audits its forecasts.
+
+A book holds the token counts of all blocks, and the weights learnt from reports, behind every figure of a session.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class CountCache:
         return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
-        """The same, also of labels, as plain numbers."""
+        """The cached features, or labelled pieces, of blocks by digest, as plain numbers."""
         nothing: dict[str, tuple[float, ...]] = {}
         return self._query_store(lambda store: store.load_counts(digests, way), nothing)
 

@@ -1,6 +1,7 @@
 """Counts the features of blocks by digest.
 
-The tokenizer is loaded for the first block that is not cached.
+Features are raw counts (tokens of prose, of JSON, of images ...), to which a model's weights are applied. The tokenizer
+is loaded for the first block that is not cached.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The label rules in force, and the labelled segments of blocks, each computed once."""
+"""The label rules in force, and the labelled segments of blocks, each computed once.
+
+A rule finds parts (segments) of a block's text and gives them a name, such as "environment".
+"""
 
 from __future__ import annotations
 

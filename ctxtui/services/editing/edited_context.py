@@ -133,7 +133,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` can be translated to, and is not that of the recording's own tool."""
+    """Whether `form` is of another tool than the recording's, and can be translated to."""
     return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 

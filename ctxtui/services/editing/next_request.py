@@ -94,7 +94,7 @@ class LaterCharges:
 class PricedRequest(Struct, frozen=True):
     """The next request of a session: its `forecast`, and the `question` to price edits with.
 
-    `weigh` converts features to tokens of this request, `charge` prices later calls.
+    `weigh` converts features of blocks to tokens of this request, `charge` prices later calls.
     """
 
     question: PriceQuestion
@@ -266,6 +266,7 @@ def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Setti
 
 
 def count_for_model(book: Book, counter: Counter, model: str) -> None:
+    """Count all blocks for the models of the session, and for `model` if it is another one."""
     count_all(book, counter)
     if model in book.models:
         return

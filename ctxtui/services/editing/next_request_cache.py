@@ -79,7 +79,8 @@ class NextRequestCache:
 
         - `applied`: the context under edits (None: without edits).
         - `later`: runs the computation in a worker.
-        - `live`: the session goes on, so that the request is sent now; otherwise when the call shown had ended.
+        - `live`: the session goes on, so the request would be sent now; otherwise it is forecast as sent when the call
+          shown ended.
         """
         study, call = self._study, scene.call
         key = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)

@@ -1,6 +1,7 @@
 """The edits of an open session by thread: staged, applied, undone, stored.
 
-They change in memory; `save` writes what is new and may run in a worker thread.
+Each thread has a log of edits, to which every action is appended, undo too. The logs change in memory; `save` writes
+what is new and may run in a worker thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Apply policies' edits if the price allows it.
-
-Else postpone them until the next cache miss.
-"""
+"""Apply policies' edits if their price allows it, or postpone them to the next cache miss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a session: of its next request, and of what a tool resumes.
+"""The end of a session's next request, and of a session that a tool is to resume.
 
 A session to resume ends after an answer and its tool results. A user message after them is left out: the tool asks for
 a new one, and would send both.

@@ -145,7 +145,8 @@ class StagingArea:
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
         """Forecast of the next call, also under the staged edits unless all of them wait.
 
-        While `next_call` is None, an earlier forecast, or None. The arguments are as there.
+        While `next_call` is None: the forecast from before the context grew, or None. The arguments are those of
+        `next_call`.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:

@@ -1,7 +1,8 @@
 """Write a run's folder (``--log-dir``): its rounds, and the whole session.
 
-Each round is written as text and JSON; ctxtui can open the session. Files are numbered consecutively, as in Pedroceli's
-jobs: ``001-prompt.txt``, ``002-response.txt``, ...; ``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
+Each round is written as text and JSON; ctxtui can open the session. Files are numbered consecutively, as in jobs of the
+agent Pedroceli: ``001-prompt.txt``, ``002-response.txt``, ...; ``logs/turn_000001.json`` is a turn in the log format
+of the agent LLuMa.
 """
 
 from __future__ import annotations

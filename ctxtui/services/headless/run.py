@@ -316,7 +316,9 @@ class HeadlessRun:
                 settings = step.policy.settings(step.settings)
                 limit = settings["n"] + settings["keep_first"] + settings["slack"]
                 if messages > limit:
-                    self._say(f"the window of {limit} messages is widened to {messages}: calls keep results, pins stay")
+                    self._say(
+                        f"the window of {limit} messages is widened to {messages}: calls keep their results, pins stay"
+                    )
 
     def _store_edits(self) -> None:
         """Store the edits; for a worker thread. A failure is reported; the next call tries again."""

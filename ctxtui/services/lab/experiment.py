@@ -1,4 +1,4 @@
-"""Runs one session through all variants, counted and priced."""
+"""Runs one session through all variants: other policies, cache strategies and models."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def freeze_loaded() -> None:
 
 
 def lab_inputs_of_account(account: Account) -> LabInputs:
+    """The inputs of the lab for a session: its counts, cache rules and prices."""
+
     def charge(call: Call) -> float | None:
         cost = price_call(call, account.table)
         return None if cost is None else cost.usd

@@ -1,6 +1,6 @@
 """Finds the best policy settings, cache markers and lifetimes over sessions.
 
-Also finds when keeping a cache warm pays.
+It also finds when keeping a cache warm pays.
 """
 
 from __future__ import annotations

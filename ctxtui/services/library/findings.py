@@ -1,4 +1,4 @@
-"""Findings of a session: problems in a thread, and their fixes."""
+"""Findings of a session: problems in a thread, and their fixes with their prices."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class SessionLibrary:
         return [self._take_transcript_place(recording) for recording in summaries if recording.path not in transcripts]
 
     def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
-        """Give an attached session the place of its client's transcript; live if either of them is."""
+        """List an attached session in place of its client's transcript; it is live if either is."""
         transcript = self._transcripts.get(self._own.get(summary.path, ""))
         if transcript is None:
             return summary

@@ -1,4 +1,7 @@
-"""Outlook for the next turns of a session: context, cost, compaction, edits, markers."""
+"""Outlook for the next turns of a session: context, cost, compaction, edits, markers.
+
+Markers are the provider's fields for cache breakpoints.
+"""
 
 from __future__ import annotations
 

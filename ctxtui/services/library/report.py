@@ -43,7 +43,7 @@ MAX_TITLE_CHARS: Final = 100
 class HeavyBlockDraft(Struct, frozen=True, kw_only=True):
     """An unmasked heavy block.
 
-    `calls` carried it, and `usd` is their cost for it; it is a result of `tool` ("": none).
+    `calls`: number of calls that carried it; `usd`: their cost for it; `tool`: the tool whose result it is ("": none).
     """
 
     node: Node

@@ -1,4 +1,4 @@
-"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files."""
+"""Sessions, calls, tools and quotas as tables for data tools, and as Parquet files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finds text in a session that its files still hold.
 
-Files inside the session's directory only are read.
+It reads only files inside the session's directory.
 """
 
 from __future__ import annotations

@@ -87,6 +87,8 @@ codecs.register(
 
 
 class ServerState(StrEnum):
+    """The state of a connection; `FAILED`: it did not start, or ended by itself."""
+
     STOPPED = "stopped"
     STARTING = "starting"
     READY = "ready"
@@ -260,7 +262,7 @@ class ServerConnection:
     async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
         """Extend the limit of a start while the server writes output.
 
-        It is `timeout` seconds after the last output, within `MAX_START`.
+        The limit is `timeout` seconds after the last output, and at most `MAX_START` after the start.
         """
         loop, size = asyncio.get_running_loop(), self._log_size()
         last = loop.time() + MAX_START - timeout

@@ -128,6 +128,7 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
 
 
 def convert_part(part: object) -> str:
+    """The text of one part of a result or prompt; a description if it has no text."""
     kind = getattr(part, "type", "")
     if kind == "text":
         return str(getattr(part, "text", ""))

@@ -198,6 +198,7 @@ def count_project(root: Path, meter: Meter, progress: ReadingProgress | None = N
 
 
 def count_text(project: ProjectText, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
+    """Count the files of a project that was read, and sort them by kind."""
     texts, sizes = list(project.texts.values()), list[int]()
     while len(sizes) < len(texts):
         sizes += meter.texts(texts[len(sizes) : len(sizes) + _COUNT_BATCH])

@@ -1,4 +1,4 @@
-"""Finds companion files of a recording: subagents, request bodies."""
+"""Finds companion files, which are read together with a recording: subagents, bodies."""
 
 from __future__ import annotations
 

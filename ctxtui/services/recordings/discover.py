@@ -284,6 +284,7 @@ def watched_paths(
 
 
 def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
+    """The recording in a file, or at an address in a database; None if there is none."""
     file, session = split_address(path)
     if session and not file.is_dir():
         rows = list_database(str(file), "")

@@ -92,7 +92,7 @@ class Loaded:
 
     @property
     def paths(self) -> list[Path]:
-        """The main file and the companions found so far. [] for a stream and what is read again whole."""
+        """The main file and the companions found so far; [] for a stream or a `RereadSource`."""
         return [tail.path for tail in self._reading.files()] if self._reading else []
 
     @property

@@ -22,8 +22,8 @@ END_BYTES: Final = 262_144
 def read_end(path: Path) -> Session | None:
     """Read the last `END_BYTES` of a long recording made of lines as if it began there.
 
-    None for others. Numbers counted from the beginning are wrong. None, too, if it cannot be read, or if its end holds
-    no context.
+    Numbers counted from the beginning are wrong. None for any other recording, if it cannot be read, or if its end
+    holds no context.
     """
     try:
         with path.open("rb") as file:

@@ -1,6 +1,7 @@
 """Computes an open session's figures in the background, slice by slice.
 
-The screen asks for scenes and gets the figures known so far; a worker thread calls `Study.work` until it returns False.
+The screen asks for scenes (one call with everything that the panes show) and gets the figures known so far; a worker
+thread calls `Study.work` until it returns False.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The figures of one thread of an open session."""
+"""The figures of one thread of an open session.
+
+The ledger has the costs of its blocks, added up call by call.
+"""
 
 from __future__ import annotations
 

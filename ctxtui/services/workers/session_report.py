@@ -36,7 +36,8 @@ class Report(Struct, Generic[T], frozen=True):
     """A kind of report on a whole session.
 
     - `work`: computes it from the open session, its location, the settings and `about`.
-    - `about`: for growth a thread ("": the main one, or the first with calls), for findings see `findings_report`.
+    - `about`: the last argument of `work`: for growth a thread ("": the main one, or the first with calls), for
+      findings see `findings_report`.
     - `activity`, `way_out`: what the process does, and what to do instead, for the error if it ends.
     """
 

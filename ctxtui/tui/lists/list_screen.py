@@ -114,6 +114,8 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 class ContentLoaded(Message, Generic[Content]):
+    """`PageScreen.load` returned, or failed with `error`."""
+
     def __init__(self, content: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
         self.content = content

@@ -142,6 +142,7 @@ def explain_next_call(forecast: NextCallForecast, header: Header | None = None) 
 
 
 def explain_staged(pane: StagedPane) -> dict[str, str]:
+    """Explain the pane of staged edits: what they free, break and cost, by glossary word."""
     explanations = {}
     request, usable = pane.staging.request, pane.usable
     if request is not None:

@@ -40,6 +40,8 @@ TITLE_END: Final = re.compile(r" {2}call \d| {2}[●‖»○] ")
 
 
 class Region(NamedTuple):
+    """Position and size of a pane on the screen, in cells."""
+
     x: int
     y: int
     width: int

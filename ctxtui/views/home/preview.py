@@ -51,6 +51,7 @@ def preview_size(width: int, height: int) -> PreviewSize:
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:
+    """The rule's note of the composition: the call with the largest context, and the window."""
     limit: list[Span] = []
     if s.window_origin:
         # Late import: not needed for Home's first frame.
@@ -161,6 +162,7 @@ def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
 
 
 def growth_notes(s: SessionSummary) -> list[Span]:
+    """The rule's note of the growth: calls, misses, compactions, changes of model."""
     if not s.known or s.error:
         return []
     copied = f" and {s.copied:,} copied" if s.copied else ""

@@ -13,6 +13,8 @@ from ctxtui.views.text import numbers
 
 
 class Group(NamedTuple):
+    """The heading of a group of sessions, with a note such as their number."""
+
     name: str
     note: str
 
@@ -36,6 +38,7 @@ class ListOrder(Struct, frozen=True):
 
 
 def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
+    """Whether every one of `words` (case-folded) occurs in the session's texts, path or tags."""
     models = " ".join(name for name, _ in summary.models)
     searched_text = "\0".join(
         (

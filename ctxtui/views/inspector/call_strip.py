@@ -46,6 +46,7 @@ class Columns:
     def update(
         self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]
     ) -> list[StripColumn]:
+        """The columns of `calls`, with marks for `events`; `missed` are the misses by call number."""
         if calls is not self._calls:
             unchanged = min(len(calls), len(self._calls), len(self.columns))
             while unchanged and calls[unchanged - 1] is not self._calls[unchanged - 1]:
@@ -124,6 +125,7 @@ class CallStrip(Struct, frozen=True):
 
 
 def lines(strip: CallStrip, width: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
+    """The strip in `height` lines, with a line of marks below it if `marked`."""
     axis = strip_columns.axis(height, strip.top, AXIS) if height > 1 else [[]]
     axis_width = AXIS + 1 if height > 1 else 0
     columns = [

@@ -45,6 +45,7 @@ class ChatStart(Struct, frozen=True):
 
 
 def lines(start: ChatStart, room: int) -> list[Spans]:
+    """The page in lines of `room` cells; without a model, that one is being chosen."""
     full_room, room = room, min(room, MAX_TEXT_WIDTH) - 2
     out: list[Spans] = [[]]
     if not start.model:

@@ -201,6 +201,7 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
+    """Text for the rule: the total, how it was obtained, or the change by staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -305,6 +306,7 @@ def next_scene(scene: Scene, model: str) -> Scene | None:
 
 
 def with_answer(composition: Composition, tokens: Mapping[int, int]) -> Composition:
+    """Add an answer that is being received: its counted `tokens` by category index."""
     more = sum(tokens.values())
     if not more or not composition.parts:
         return composition

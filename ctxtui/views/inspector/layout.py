@@ -57,6 +57,7 @@ class Layout(Struct, frozen=True):
 
 
 def arrange(width: int, height: int, needs: PaneNeeds) -> Layout:
+    """Lay out the panes on a screen of `width` x `height` cells."""
     if width < MIN_READABLE_SIZE[0] or height < MIN_READABLE_SIZE[1]:
         return Layout({"sentence": Box(0, 0, width, height)})
     boxes = {"header": Box(0, 0, width, 1), "keys": Box(0, height - 1, width, 1)}

@@ -39,6 +39,11 @@ def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | Non
 
 
 def lines(forecast: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines; `now` in Unix seconds.
+
+    Below `FULL_HEIGHT` the four parts share one line.
+
+    """
     if height < FULL_HEIGHT:
         return [_figures_line(forecast, room), _total_line(forecast, room, now), _lifetime_line(forecast, now, room)][
             : max(1, height)

@@ -39,6 +39,8 @@ def next_event(events: Sequence[CallEvent], number: int, kind: str, step: int) -
 
 
 class Go(Struct, frozen=True):
+    """Go to the call `number` (from 1)."""
+
     number: int
 
 

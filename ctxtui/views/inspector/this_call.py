@@ -64,6 +64,7 @@ NO_USAGE_TEXT: Final = "No usage in this recording: tokens are counted, money is
 
 
 def this_call(scene: Scene) -> ThisCall:
+    """The content of the pane for the call shown; without a report it has only facts."""
     call, usage = scene.call, scene.call.usage
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)

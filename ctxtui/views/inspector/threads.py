@@ -130,6 +130,8 @@ def _tokens(count: int | None) -> str:
 
 
 def pane_table(current: str) -> Table[ThreadRow]:
+    """The table of the inspector's pane; `current` is the id of the thread shown."""
+
     def ink(row: ThreadRow) -> str:
         return "ink" if row.id == current else "dim"
 
@@ -150,6 +152,8 @@ def pane_table(current: str) -> Table[ThreadRow]:
 
 
 def table(current: str) -> Table[ThreadNode]:
+    """The table of the list and of ``show --threads``; `current` is the thread shown."""
+
     def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""

@@ -74,6 +74,7 @@ def _server_label(name: str, source: str) -> str:
 
 
 def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
+    """A line for each server: tokens of its definitions, and number of calls."""
     if not tools.servers:
         yield [Span(" No tools in this context.", "dim")]
     most = max((server.tokens or 0 for server in tools.servers), default=0)
@@ -131,6 +132,7 @@ def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
 
 
 def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
+    """The table of servers and their tools, for the list of tools."""
     most = max((row.tokens or 0 for row in rows if isinstance(row, ToolFigures)), default=0)
 
     def name(row: ListRow, room: int) -> list[Span]:

@@ -32,6 +32,7 @@ FIGURE_CELLS: Final = 9
 
 
 def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
+    """Which compaction it is, its place, the tokens before and after, its trigger and time."""
     compaction = compactions[index]
     before, after = compaction.before.context_tokens, compaction.after.context_tokens
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
@@ -118,6 +119,7 @@ def _bar_width(room: int) -> int:
 
 
 def sentences(compaction: Compaction) -> Iterator[Spans]:
+    """What the summary replaced, how many facts it names, and what was read again."""
     kept_text = (
         f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, "
         "kept unchanged"
@@ -273,6 +275,7 @@ def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
 
 
 def summary(compactions: Sequence[Compaction], thread: str, calls: int) -> list[Span]:
+    """All compactions of a thread in a line, with the tokens that were read again."""
     of = f" of {safe_text.one_line(thread, 60)}" if thread else ""
     if not compactions:
         return [Span(f" No compaction in {numbers.many(calls, 'call')}{of}.", "dim")]

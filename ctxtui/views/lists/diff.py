@@ -125,6 +125,7 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
 
 
 def summary(diff: Diff) -> Iterator[list[Span]]:
+    """Lines on what both contexts share, and the changes by kind and by category."""
     if diff.is_same:
         text = f"The model reads the same: {numbers.many(diff.shared + diff.kept, 'block')}, "
         yield [Span(text), Span(numbers.tokens(diff.shared_tokens + diff.kept_tokens), "bold"), Span(" tokens.")]
@@ -144,6 +145,7 @@ def summary(diff: Diff) -> Iterator[list[Span]]:
 
 
 def totals(diff: Diff) -> Iterator[Span]:
+    """The number and tokens of the changes of each kind."""
     separator = ""
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
         count, before, after = diff.count_changes(kind)
@@ -188,6 +190,7 @@ def describe_position(diff: Diff, change: Change) -> str:
 
 
 def change_row(diff: Diff, change: Change, room: int, *, here: bool = False) -> list[Span]:
+    """A change in a line of `room` cells; `here`: the cursor is on it."""
     side, node = (diff.a, change.before) if change.after is None else (diff.b, change.after)
     assert node is not None
     if change.kind == CHANGED:
@@ -240,6 +243,7 @@ def preview(side: DiffSide, node: int) -> Preview:
 
 
 def unsteady_row(side: DiffSide, block: ChangingBlock, room: int, *, here: bool = False) -> list[Span]:
+    """A changing block in a line: how often it changed, and the last call that changed it."""
     history = f"{block.changes:,}× last at call {block.calls[-1]:,}"
     return _line(
         [Span("▸" if here else " ", "accent"), CHANGE_SIGNS[CHANGED]],

@@ -62,6 +62,7 @@ class GrowthSentence(NamedTuple):
 
 
 def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
+    """Yield the sentences that apply, in the order of the screen."""
     grown = report.growth
     if grown.shape is not None:
         yield GrowthSentence(0, "context", [Span(_describe_shape(grown.shape), "ink bold")])

@@ -89,6 +89,8 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
 
 
 class GrownPhase(NamedTuple):
+    """A phase, and by how much each category grew in it."""
+
     phase: Phase
     parts: Sequence[GrownPart]
 

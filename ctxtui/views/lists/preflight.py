@@ -17,6 +17,7 @@ NAME_CELLS = 12
 
 
 def lines(report: Preflight) -> Iterator[list[Span]]:
+    """Yield the forecast, then what a compaction would replace."""
     outlook = report.outlook
     of = f" of {numbers.tokens(report.window.limit)} ({report.window.origin_text})" if report.window.limit else ""
     yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {numbers.many(outlook.turns, outlook.unit)}")

@@ -54,12 +54,13 @@ def _clock(seconds: float) -> str:
 
 
 def describe_warning(warning: StatusWarning) -> str:
+    """The warning in a few words: ``12.0k over usable``."""
     tokens = numbers.tokens(warning.amount)
     if warning.kind == OVER:
         return f"{tokens} over usable"
     if warning.kind == QUOTA_NEAR:
         return f"5 hours {warning.amount:.0f} % used" + (
-            f", over in {_clock(warning.seconds)}" if warning.seconds else ""
+            f", resets in {_clock(warning.seconds)}" if warning.seconds else ""
         )
     if warning.kind == MISS:
         again = f", {tokens} again" if warning.amount else ""

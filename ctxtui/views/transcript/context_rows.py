@@ -49,6 +49,7 @@ class RowCache:
         self._rows: dict[int, tuple[tuple[Preview, str, Span], TranscriptRow]] = {}
 
     def show(self, scene: Scene, charge: Charge | None) -> None:
+        """Forget the rows if what they depend on in `scene` changed."""
         running, head = scene.running, scene.head
         if not scene.counted:
             # Not cached while it is being counted.
@@ -466,6 +467,7 @@ class ContextRows:
         return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
+        """Line `line` (from 0) of row `index`; `cursor` is drawn in its first line."""
         if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.line(index, line, grid, cursor)
         row, state, entry = self.row(index, history=grid.call > 0), self.open_state(index), self.entry(index)

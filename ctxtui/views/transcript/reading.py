@@ -64,6 +64,7 @@ class Reading:
     # Kinds of rows
 
     def kind(self, index: int) -> str:
+        """The kind of row `index`: `TEXT`, `CALL`, `FILE`, `FRONT`, `RULE` or `NOTHING`."""
         rows = self._rows
         entry = rows.entry(index)
         if entry < 0:
@@ -168,6 +169,7 @@ class Reading:
         return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
+        """Line `line` (from 0) of row `index`; empty for the blank lines after it."""
         kind = self.kind(index)
         if kind == NOTHING or line >= self._own_height(index, kind, grid):
             return []

@@ -72,9 +72,10 @@ class PathNodes:
 
 
 class RowIndex:
-    """The entries of the context shown, in prompt order.
+    """The entries of the context shown, in prompt order: one for each row.
 
-    An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`.
+    An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`. The blocks of the
+    tails may be on another path than the context.
     """
 
     def __init__(self, tree: Tree) -> None:

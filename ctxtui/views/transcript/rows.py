@@ -117,6 +117,7 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
+    """The row of unrecorded content, at the start of the context."""
     text = f"{name_missing(scene.book, scene.call, scene.figures.categories)}, inferred from the report"
     if scene.figures.attached:
         text = f"{numbers.guessed(scene.figures.not_recorded or 0)} {text}; "

@@ -32,8 +32,9 @@ AFTER_ALL_BLOCKS: Final = 1 << 40
 class StagedRows:
     """The entries of `rows` under the edits of `staging`.
 
-    Inserts, the prefix end and folded runs have negative numbers. If `only` is given, only rows that are changed,
-    pinned, have a breakpoint, or are nodes in `only`, and their neighbours are shown; each run of others is one rule.
+    Entries are those of `RowIndex`; inserts, the prefix end and folded runs have further negative numbers. If `only` is
+    given, only rows that are changed, pinned, have a breakpoint, or are nodes in `only`, and their neighbours are
+    shown; each run of others is one rule.
     """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
@@ -97,7 +98,7 @@ class StagedRows:
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
         """The rows that stay visible if only edited rows and those of `only` are shown.
 
-        All are visible without any.
+        All rows if there are no such rows.
         """
         staging, count = self._staging, len(self._base)
         applied = staging.applied

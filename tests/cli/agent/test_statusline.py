@@ -108,7 +108,7 @@ def test_before_the_first_call_nothing_is_claimed(line: Any) -> None:
         ({"context_window": {"context_window_size": 20000}}, NOW, "▲ 3.2k over usable"),
         ({"context_window": {"context_window_size": 26000}}, NOW, "▲ 1.3k of usable left"),
         ({"rate_limits": {"five_hour": {"used_percentage": 92, "resets_at": NOW + 3700}}}, NOW,
-         "▲ 5 hours 92 % used, over in 1 h 1 min"),
+         "▲ 5 hours 92 % used, resets in 1 h 1 min"),
         ({"prompt_cache": {"last_miss_at": NOW - 9, "last_miss_cause": {"causes": ["tools_changed"]}}}, NOW,
          "▲ cache missed: tools changed"),
         ({"prompt_cache": {"last_miss_at": NOW - 9}, "context_window": {"current_usage": MISSED}}, NOW,

@@ -104,6 +104,7 @@ class ChildRun:
         )
 
     async def run_to_end(self) -> ChildResult:
+        """Send the task, wait for the end of the turn, and return the result with its cost."""
         try:
             self._runner.feed(events.UserSaid(self._task.prompt))
             await self._finished.wait()

@@ -118,6 +118,7 @@ def sum_usage(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums
 
 
 def usage_of_calls(summary: SessionSummary, calls: Iterable[CallSpent]) -> UsageSums:
+    """Add up `calls` of one session: tokens, USD, misses and other events."""
     sums = UsageSums(uncounted=int(summary.usage_only))
     for call in calls:
         sums.calls += call.calls

@@ -1,6 +1,6 @@
 """Compares stats before and after a change or a time.
 
-A change is one of client version, policy, compressor or tag.
+A change is one of client version, policy, tag or compressor (what compacted or cleared contexts).
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ def parse_change(text: str) -> Change:
 
 
 def compare(own: OwnCalls, change: Change) -> Comparison:
+    """Compare the calls before and after `change`, each figure with its 95 % interval."""
     sides = _divide(own, change)
     usages = [[usage_of_calls(summary, calls) for summary, calls in side] for side in sides]
     uncounted = any(summary.usage_only for side in sides for summary, _ in side)

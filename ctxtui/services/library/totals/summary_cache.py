@@ -1,6 +1,6 @@
 """Sessions' figures as the database caches them.
 
-Of sessions without any, reads and caches the usage of their calls.
+For sessions without cached figures, it reads and caches the usage of their calls.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ctxtui.views.model.session_summary import SessionSummary
 VERSION: Final = 23
 """Raised when a figure is computed differently: older summaries are then computed again.
 
-Releases do that anyway: the program's version is part of `version_for`. A new field needs no new number: summaries
-without it are invalid (`_cached_type`).
+A release has the same effect, because the program's version is part of `version_for`. A new field needs no new number:
+summaries without it are invalid (`_cached_type`).
 """
 
 _FILE_FIELDS: Final = (

@@ -49,6 +49,7 @@ class EditLogController(EditController):
         return False
 
     def apply(self) -> None:
+        """Apply the staged edits that do not wait, unless the result would be refused."""
         overlay, staging = self.edits.overlay, self.panels.staging
         if overlay is None or staging is None or not overlay.staged:
             self._nothing_staged("apply")
@@ -183,6 +184,7 @@ class EditLogController(EditController):
         self.show_message([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
 
     def edit_log(self) -> None:
+        """Open the list of all edits; take back what is chosen there."""
         if self.edits.overlay is None or not self.edits.overlay.log:
             self.edits.answers.say_quietly("The edit log is empty: this context was not edited.")
             return

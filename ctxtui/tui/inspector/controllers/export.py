@@ -32,6 +32,7 @@ class ExportController(EditController):
         self._pager = pager
 
     def export(self) -> None:
+        """Ask for a format, then write the context with its applied edits."""
         scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
         if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return

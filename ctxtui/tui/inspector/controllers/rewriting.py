@@ -30,6 +30,8 @@ else:
 
 
 class EditableText(Struct, frozen=True):
+    """A text that can be edited, and what stages the edited one."""
+
     text: str
     stage: Callable[[str], None]
 
@@ -164,6 +166,7 @@ class RewritingController(EditController):
     # Hoisting
 
     def hoist(self) -> None:
+        """Let the user choose the part that many messages have, and move it to the front."""
         targets, scene = self._targets(), self.panels.scene
         if targets is None or scene is None:
             return

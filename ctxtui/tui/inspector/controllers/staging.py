@@ -127,6 +127,7 @@ class StagingController(EditController):
             self.edits.stage_text(edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip()))
 
     def put_in_copied(self) -> None:
+        """Stage the insertion of the copied blocks after the one under the cursor."""
         scene, area, copied = self.panels.scene, self.edits.staging_area, self.access.copied_blocks
         if copied is None:
             how = [Span("y", "accent bold"), Span(" copies the marked ones", "dim")]

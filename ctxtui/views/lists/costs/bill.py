@@ -59,6 +59,8 @@ PART_STYLES: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: 
 
 
 class BillLine(NamedTuple):
+    """A line, and the arithmetic of its figure ("": none)."""
+
     spans: list[Span]
     sum: str = ""
 
@@ -368,6 +370,7 @@ LINE_TABLE: Final[Table[BillLine]] = Table(
 
 
 def overview(statement: Statement, room: int) -> list[BillLine]:
+    """The tab *total*: parts of the bill, the most expensive blocks, durations of calls."""
     out = _part_lines(statement, room)
     for title, note, lines in (
         (
@@ -449,6 +452,7 @@ def select_savings(statement: Statement) -> list[Saving]:
 
 
 def describe_saving(saving: Saving) -> str:
+    """A saving in words: ``remove 12 unused tools (4.1k in every call), saves $1.20``."""
     at = "" if saving.thread in ("", MAIN) else f" of thread {safe_text.one_line(saving.thread, 40)}"
     tokens, saves = format_thousands(saving.tokens), f"saves {numbers.money(saving.saves)}"
     match saving.kind:
@@ -471,6 +475,7 @@ def describe_saving(saving: Saving) -> str:
 
 
 def describe_spending(totals: SessionTotals) -> str:
+    """Calls and cost, and their parts in the main thread and elsewhere."""
     whole, main, others = totals.total, totals.main, totals.others
     text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {PRICE_KIND}"
     if not totals.is_split:

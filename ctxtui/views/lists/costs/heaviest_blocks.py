@@ -93,6 +93,7 @@ def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ())
 
 
 def stale_table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
+    """The same table for stale results, with the reason why each is stale."""
     full_table = table(preview_of, rows)
     columns = (column for column in full_table.columns if column.name in {"  block", "tokens", "calls", "stale"})
     return replace(

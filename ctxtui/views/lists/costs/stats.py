@@ -23,6 +23,8 @@ from ctxtui.views.text.table import Column, Table
 
 
 def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
+    """The table of reported quotas at Unix time `at`, next to ctxtui's own sums."""
+
     def resets(row: ReportedWindow, room: int) -> Span:
         report = row.report
         if not report.resets:
@@ -357,6 +359,7 @@ def session_counts(comparison: Comparison) -> str:
 
 
 def metrics_table(*, mark: int = 0) -> Table[Metric]:
+    """The table of a comparison: each figure before and after a change."""
     return Table(
         (
             Column("figure", 25, lambda row, _: Span(row.name), "left"),

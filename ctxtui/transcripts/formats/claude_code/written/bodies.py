@@ -109,7 +109,7 @@ class WrittenBodies:
     def add_response(self, name: str, value: dict[str, Json]) -> None:
         """Add the answer in the file `name`; raises `Malformed` if it is not an answer."""
         if not isinstance(value.get("content"), list) and "error" not in value:
-            raise Malformed("no answer", place=name)
+            raise Malformed("not an answer", place=name)
         self.responses[name] = value
         self._order.setdefault(name, len(self._order))
 
