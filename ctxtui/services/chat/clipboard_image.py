@@ -46,7 +46,7 @@ def save_image(settings: Settings) -> str:
     if image.kind != IMAGE or image.size is None:
         raise NoImage(
             "no image in the clipboard",
-            way_out=f"({' or '.join(command[0] for command in candidates)} must be installed)",
+            way_out=f"copy a picture; {' or '.join(command[0] for command in candidates)} must be installed",
         )
     folder = data_dir(settings.data_dir) / "pasted"
     path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.{image.size.format}"

@@ -149,7 +149,9 @@ async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str])
         return chat_model
     if model in chat_model.models:
         return await _choose_running_server(chat_model.endpoint.kind, model, env)
-    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is not known to be there, not used")
+    return replace(
+        chat_model, why=f"{chat_model.why}; {model}, which the project sets, is not used: it may not be offered here"
+    )
 
 
 def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:

@@ -62,7 +62,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
             for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
         )
         if input_tokens is None:
-            yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
+            yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without token counts (prompt_tokens)")
             continue
         answer = _ANSWER_LINE.search(text, match.start(), end)
         # The first of equal keys counts: the answer's own id.

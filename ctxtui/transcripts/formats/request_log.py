@@ -47,7 +47,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     yield Described(source=NAME)
     for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
         if not isinstance(log, dict):
-            yield Skipped(number, f"no log: {value_text(log)}")
+            yield Skipped(number, f"not a log: {value_text(log)}")
             continue
         yield Described(window=as_count(log.get("context_window")))
         yield from exchanges.add_exchange(_exchange(log), partial(_with_cost, as_number(log.get("cost"))))

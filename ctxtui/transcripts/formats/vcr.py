@@ -142,7 +142,7 @@ def load(data: bytes) -> tuple[Json, Skipped | None]:
         mark = getattr(error, "problem_mark", None)
         line = (mark.line if mark is not None else 0) + 1
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
-        return _load_until(text, line), Skipped(line, f"no YAML: {problem}")
+        return _load_until(text, line), Skipped(line, f"not YAML: {problem}")
 
 
 def _load_until(text: str, line: int) -> Json:

@@ -135,14 +135,14 @@ def read_line(line: TextLine) -> Iterator[Piece]:
     if b"\0" not in text:
         yield from _parse_records(number, start, bare)
     elif not bare:
-        yield Skipped(number, f"{_describe_nuls(text)} passed over")
+        yield Skipped(number, f"{_describe_nuls(text)} skipped")
     else:
         first, *more = _parse_records(number, start, bare)
         # Report each line once, whatever is wrong with it.
         if isinstance(first, BrokenRecord):
             yield replace(first, reason=f"{first.reason}; {_describe_nuls(text)} in the line")
         elif around := _describe_nuls(text.replace(bare, b"", 1)):
-            yield replace(first, note="; ".join(filter(None, (f"{around} passed over", first.note))))
+            yield replace(first, note="; ".join(filter(None, (f"{around} skipped", first.note))))
         else:
             yield first
         yield from more
@@ -281,8 +281,8 @@ def _error_reason(error: Exception, bad: str) -> str:
     if isinstance(error, RecursionError):
         return "JSON nested too deeply"
     if bad[0] not in '{["':
-        return "no JSON"
-    return f"no JSON: {getattr(error, 'msg', error)} ({len(bad):,} characters)"
+        return "not JSON"
+    return f"not JSON: {getattr(error, 'msg', error)} ({len(bad):,} characters)"
 
 
 BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)

@@ -22,11 +22,11 @@ from ctxtui.transcripts.kit.records import RawRecord, RecordStream, decode_text,
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 
-UNHELD: Final = "a changed block is in the file in another form: left as recorded"
-UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
+UNHELD: Final = "a changed block has another form in the file: left as recorded"
+UNANSWERED: Final = "your text after the last answer: the tool asks for the next prompt"
 MOVED: Final = "a text inserted into a message is placed after it"
 OWN: Final = "system prompt and tools: the tool writes its own"
-ONLY_THERE: Final = ", which only the session that it comes from can send"
+ONLY_THERE: Final = ", which is valid only in the session that it comes from"
 CALL: Final = "an inserted tool call"
 MEDIA: Final = "an image or a document in a new or changed block"
 """Messages for content that a file cannot carry."""

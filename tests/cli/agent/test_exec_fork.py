@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
+from ctxtui.attach.http1 import Head
 from ctxtui.cli.agent.exec import prefer_own_recording
 from ctxtui.core.call import EDITS
 from ctxtui.offline import Provider, RunningProvider, Server, offline
+from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, messages_in
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.open import load
@@ -103,7 +108,26 @@ def test_who_departs_before_the_fork_is_live_from_there_and_that_is_said(
         for call in load(recording()).session.thread_calls()
         if "done" in call.extra.get(EDITS, {})
     ]
-    assert told[0].startswith("it differs from the recording")
+    assert told[0].startswith("the program differs from the recording")
+
+
+def test_a_colon_in_a_thread_stays_in_the_summary() -> None:
+    class Live:
+        def wants(self, head: Head) -> bool:
+            return True
+
+        async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
+            return RequestVerdict()
+
+    gate = ForkGate(Live(), RecordedAnswers("s", 2, "task:1"))
+    asked = json.dumps({"model": "claude-x", "max_tokens": 300, "messages": [{"role": "user", "content": "hi"}]})
+    head: Any = SimpleNamespace(last={})
+    waiting = WaitingRequest(x="1", url="https://api.anthropic.com/v1/messages", head=head, body=asked.encode())
+    verdict = asyncio.run(gate.decide(waiting))
+    assert verdict.report["done"] == [
+        "the program differs from the recording s before call 2 of task:1: live from here"
+    ]
+    assert gate.summary.endswith("differs from the recording s before call 2 of task:1, and was live from there")
 
 
 SOCKET_AGENT = """\

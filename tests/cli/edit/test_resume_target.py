@@ -199,7 +199,7 @@ def test_a_copy_in_our_own_format_is_written_anew_without_what_only_its_session_
     copy, out = recording.parent / "copy.jsonl", recording.parent / "out.json"
     assert ctxtui("export", recording, "--to", "ctxtui", "-o", copy).code == 0
     told = ctxtui("curate", copy, "--to", "claude-code", "-o", out)
-    assert told.code == 0 and "thinking, which only the session" in told.err
+    assert told.code == 0 and "thinking, which is valid only" in told.err
     asked = [part["id"] for _, part in claude_code_context(out.read_bytes()) if part["type"] == "tool_use"]
     assert asked and not any(part["type"] == "thinking" for _, part in claude_code_context(out.read_bytes()))
     refused = ctxtui("curate", copy, "--to", "pi")
@@ -228,7 +228,7 @@ def test_a_session_of_several_files_is_a_folder_of_its_own(ctxtui: Run, home: Pa
     assert json.loads(printed.out)["agent"] == "lead" and ".json: -o FOLDER writes all of it" in printed.err
     for command in ("curate", "export"):
         refused = ctxtui(command, source, "--to", "cline", "-o", sessions / "one.json")
-        assert refused.code == 7 and "cannot be one file" in refused.err and "name a folder" in refused.err
+        assert refused.code == 7 and "has several files" in refused.err and "name a folder" in refused.err
     assert list(sessions.iterdir()) == [source.parent]
     details.unlink()
     refused = ctxtui("curate", source, "--to", "cline", "-o", sessions)

@@ -273,3 +273,20 @@ def test_thinking_is_stripped_turn_after_turn_until_one_strip_is_reverted() -> N
         log += made
         reverted = [*log, *(Edit(f"r{edit.id}", REVERT, reverts=edit.id) for edit in log[:1])]
         assert run(step, policy_context_of(context, reverted)) == []
+
+
+def test_a_summary_names_the_turns_that_it_replaces() -> None:
+    messages: list[Any] = [{"role": "user", "content": "begin"}]
+    log: list[Edit] = []
+    heads = []
+    step = Step(POLICIES["summarize_at"], {"tokens": 1, "keep": 1, "length": 40})
+    for n in range(4):
+        messages += [
+            {"role": "assistant", "content": f"answer {n} " * 99},
+            {"role": "user", "content": f"question {n}"},
+        ]
+        context, _ = context_of({"model": "m", "max_tokens": 9, "messages": messages}, "anthropic")
+        made = run(step, policy_context_of(context, log))
+        heads += [str(edit.params["text"]).partition(",")[0] for edit in made]
+        log += made
+    assert heads == ["[Summary of turns 1-2", "[Summary of turn 3", "[Summary of turn 4"]

@@ -99,7 +99,7 @@ def test_what_only_its_own_session_can_send_stays_out_of_a_copy_too() -> None:
     session = story()
     made = copy_session(session, choose_call(session, "main", 0), "claude-code", None)
     assert [part["type"] for _, part in claude_code_context(made.data)] == ["text", "tool_use", "tool_result", "text"]
-    assert any(line.startswith("thinking, which only the session") for line in made.lost)
+    assert any(line.startswith("thinking, which is valid only") for line in made.lost)
 
 
 def test_a_context_without_an_answer_cannot_go_on_and_says_why() -> None:

@@ -120,7 +120,7 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     loaded = load(folder)
     assert len(calls(loaded.session)) == 2
     (skipped,) = loaded.skipped
-    assert skipped.line == 2 and skipped.reason.startswith("no log: m__x-1700000000.125-0a2f.json: ")
+    assert skipped.line == 2 and skipped.reason.startswith("not a log: m__x-1700000000.125-0a2f.json: ")
 
 
 def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:

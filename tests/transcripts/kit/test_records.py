@@ -70,10 +70,10 @@ def test_what_was_taken_of_the_rest_is_gone() -> None:
         (b'\xef\xbb\xbf{"a":1}\r\n{"b":2}', ['1 {"a":1}', '2 {"b":2}']),
         (b'{"a":1}{"b":2} {"c":3}\n', ['1 {"a":1}', '1 {"b":2}', '1 {"c":3}']),
         (b'\0\0{"a":1}\n\n \n{"b":2}\n', ['1 {"a":1}', '4 {"b":2}']),
-        (b'\0\0\0\n{"b":2}\n', ["1 ! 3 NUL bytes passed over", '2 {"b":2}']),
-        (b"\xff\xfe\0" * 50 + b"\n", ["1 ! no JSON; 50 NUL bytes in the line"]),
+        (b'\0\0\0\n{"b":2}\n', ["1 ! 3 NUL bytes skipped", '2 {"b":2}']),
+        (b"\xff\xfe\0" * 50 + b"\n", ["1 ! not JSON; 50 NUL bytes in the line"]),
         (b'\0{"a":"cut\0\n{"b":2}\n', [
-            "1 ! no JSON: Unterminated string starting at (9 characters); 2 NUL bytes in the line", '2 {"b":2}'
+            "1 ! not JSON: Unterminated string starting at (9 characters); 2 NUL bytes in the line", '2 {"b":2}'
         ]),
         (b'{"a":"x\0y"}\n', ['1 {"a":"x\\u0000y"}']),
         (b'"x"\n7\n', ["1 ! a string where a record is expected", "2 ! a number where a record is expected"]),
@@ -82,9 +82,12 @@ def test_what_was_taken_of_the_rest_is_gone() -> None:
         (b'[\n{"a":1},\n{"b":2}\n]\n{"c":3}', ['2 {"a":1}', '3 {"b":2}', '5 {"c":3}']),
         (b'{\n "a": "}"\n}\n{\n "b": [\n 1]\n}\n', ['1 {"a":"}"}', '4 {"b":[1]}']),
         (b'{\n "a": 1,\n{"b":2}\n', ["1 ! a JSON value without an end", '3 {"b":2}']),
-        (b'{"a":"cut\n{"b":2}\n', ["1 ! no JSON: Unterminated string starting at (9 characters)", '2 {"b":2}']),
-        (b'{"a":{"role":"us{"type":"x"}\n', ["1 ! no JSON: Expecting ',' delimiter (16 characters)", '1 {"type":"x"}']),
-        (b'{"a":1}garbage\n', ['1 {"a":1}', "1 ! no JSON"]),
+        (b'{"a":"cut\n{"b":2}\n', ["1 ! not JSON: Unterminated string starting at (9 characters)", '2 {"b":2}']),
+        (
+            b'{"a":{"role":"us{"type":"x"}\n',
+            ["1 ! not JSON: Expecting ',' delimiter (16 characters)", '1 {"type":"x"}'],
+        ),
+        (b'{"a":1}garbage\n', ['1 {"a":1}', "1 ! not JSON"]),
         (b'{"a":' + b"[" * 100_000 + b'\n{"b":1}\n', ["1 ! JSON nested too deeply", '2 {"b":1}']),
         (b'{"a":"\\ud83d"}\n', ['1 {"a":"\ud83d"}']),
     ],
@@ -98,8 +101,8 @@ def test_records_of_files_in_any_state(data: bytes, expected: list[str]) -> None
     [
         (b'{"a":"\xff"}\n', "invalid UTF-8 at byte 6, read as U+FFFD"),
         (b'{"a":"\\x41 \\uZZZZ"}\n', "an escape that is not JSON, read as plain text"),
-        (b'\0\0{"a":1}\0\n', "3 NUL bytes passed over"),
-        (b'\0{"a":"\xff"}\n', "1 NUL byte passed over; invalid UTF-8 at byte 7, read as U+FFFD"),
+        (b'\0\0{"a":1}\0\n', "3 NUL bytes skipped"),
+        (b'\0{"a":"\xff"}\n', "1 NUL byte skipped; invalid UTF-8 at byte 7, read as U+FFFD"),
     ],
 )
 def test_what_is_mended_is_noted(data: bytes, note: str) -> None:

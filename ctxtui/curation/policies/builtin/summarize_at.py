@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, free_runs, summarize_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
@@ -28,8 +28,11 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     name, parts = ("turn", turns) if len(turns) > keep else ("round", policy_context.rounds)
     if len(parts) <= keep:
         return
-    stop, what = parts[-keep].start, format_range(name, 1, len(parts) - keep)
-    for first, last in _stretches_between_memory(policy_context, start, stop):
+    for first, last in _stretches_between_memory(policy_context, start, parts[-keep].start):
+        # Earlier parts may be in a summary already.
+        free = [position for run in free_runs(policy_context, NAME, first, last) for position in run]
+        numbers = [n for n, part in enumerate(parts, 1) if free and part.stop > free[0] and part.start <= free[-1]]
+        what = format_range(name, numbers[0], numbers[-1]) if numbers else ""
         yield from summarize_runs(policy_context, NAME, first, last, what, length=settings["length"])
 
 

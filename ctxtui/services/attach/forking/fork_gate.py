@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.attach.gate import Gate, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
@@ -57,12 +58,11 @@ class ForkGate(Struct):
         self._live_threads.add(thread)
         if thread != MAIN or self.departure or self.reached:
             return await self.live.decide(waiting)
-        self.departure = f"it differs from the recording {self.answers.name} before {self._fork}: live from here"
+        self.departure = f"the program differs from the recording {self.answers.name} before {self._fork}"
         verdict = await self.live.decide(waiting)
         done = verdict.report.get("done")
-        return replace(
-            verdict, report={**verdict.report, "done": [self.departure, *(done if isinstance(done, list) else [])]}
-        )
+        lines: list[Json] = [f"{self.departure}: live from here", *(done if isinstance(done, list) else [])]
+        return replace(verdict, report={**verdict.report, "done": lines})
 
     @property
     def summary(self) -> str:
@@ -70,7 +70,7 @@ class ForkGate(Struct):
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
         text = f"{count} answered from the recording {self.answers.name}"
         if self.departure:
-            return f"{text}; {self.departure.partition(':')[0]}, and was live from there"
+            return f"{text}; {self.departure}, and was live from there"
         return text if self.reached else f"{text}; the program ended before {self._fork}, the fork"
 
     @property

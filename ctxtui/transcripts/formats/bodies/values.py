@@ -161,9 +161,9 @@ def _skip_line(line: TextLine) -> Skipped:
     try:
         walk_value(text)
     except Malformed as error:
-        reason = error.message if text[0] in "{[" else "no JSON"
+        reason = error.message if text[0] in "{[" else "not JSON"
         return Skipped(line.number, f"{reason} ({len(text):,} characters)")
-    return Skipped(line.number, "no JSON")
+    return Skipped(line.number, "not JSON")
 
 
 _MAX_HEAD_BYTES: Final = 4096

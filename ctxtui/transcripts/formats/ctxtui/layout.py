@@ -40,7 +40,7 @@ LINE_MEMBERS: Final = {
         "skeleton line bytes extra".split()
     ),
 }  # fmt: skip
-"""Each line's members, by its first one, which identifies the kind of line."""
+"""Each line's members, by its first one, which identifies the kind of line (described in docs/formats.md)."""
 
 _USAGE: Final = {f.name: f.default for f in fields(Usage)}
 _COUNTED: Final = 1 << 53

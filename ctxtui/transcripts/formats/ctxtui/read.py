@@ -110,7 +110,7 @@ class CtxtuiReader(Reader):
         except _Altered as error:
             yield Skipped(line.number, str(error))
         except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-            text = f"no {error}" if isinstance(error, LookupError) else str(error)
+            text = f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
             yield Skipped(line.number, f"not a line of ctxtui's format: {text}")
 
     def _handle_value(self, line: dict[str, Json]) -> Iterator[Event]:

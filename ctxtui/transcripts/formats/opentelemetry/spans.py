@@ -17,6 +17,7 @@ Attributes = dict[str, Json]
 """Values by their dotted names."""
 
 _DEEPEST: Final = 60
+"""Levels of values inside values that are converted; deeper ones stay as recorded."""
 _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _WHOLE: Final = re.compile(r"-?\d{1,20}")
 

@@ -131,7 +131,7 @@ def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
     if len(positions) != 1:
         raise CtxtuiError(
             f"{len(positions)} texts found in the answer, so the summary cannot be replaced",
-            way_out="release or refuse it",
+            way_out="release the answer as it is, or refuse it",
         )
     return rewritten
 

@@ -339,7 +339,7 @@ def test_the_session_is_described() -> None:
 def test_what_cannot_be_read_leaves_a_block_and_a_line() -> None:
     found = odd("unreadable_records")
     assert [s.line for s in found.session.skipped] == [3, 4, 5, 6]
-    assert found.context("msg_2")[-1].startswith("unreadable line 3: no JSON")
+    assert found.context("msg_2")[-1].startswith("unreadable line 3: not JSON")
     assert found.tip()[-1] == "unreadable line 4: a string where a record is expected"
 
 

@@ -156,7 +156,7 @@ def test_calls_without_any_count(name: str) -> None:
 def test_broken_lines_are_listed() -> None:
     found = odd("broken_lines")
     assert [s.line for s in found.session.skipped] == [6, 7]
-    assert found.tip()[-3].startswith("unreadable line 6: no JSON")
+    assert found.tip()[-3].startswith("unreadable line 6: not JSON")
     assert found.tip()[-1] == "input_text list \ud83d files"
 
 

@@ -1,7 +1,7 @@
 """Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-Claude Code 2.1.280 and newer write an index of the files; requests that are not in one are matched by the answer,
-results and texts at their end (facts §13.1).
+Claude Code 2.1.280 and newer write an index of the files. Requests that are not in an index are matched by the answer,
+results and texts at their end, the `Ending` (facts §13.1).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class WrittenBodies:
     def add_response(self, name: str, value: dict[str, Json]) -> None:
         """Add the answer in the file `name`; raises `Malformed` if it is not an answer."""
         if not isinstance(value.get("content"), list) and "error" not in value:
-            raise Malformed("no answer", place=name)
+            raise Malformed("not an answer", place=name)
         self.responses[name] = value
         self._order.setdefault(name, len(self._order))
 

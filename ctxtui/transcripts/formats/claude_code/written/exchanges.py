@@ -263,6 +263,7 @@ def _first_system_text(request: WrittenRequest) -> str:
 
 
 _MAX_LISTED: Final = 3
+"""File names that a message lists; the others are counted."""
 
 
 class WrittenExchanges:

@@ -69,11 +69,11 @@ def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
             return f"the client withheld the body: {why}" if why else ""
         value = canonical.loads(data)
         if not isinstance(value, dict):
-            return "no answer"
+            return "not an answer"
         exchanges.bodies.add_response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
         is_complete = data.rstrip().endswith(b"}")
-        return f"no body that can be read: {error}" if is_complete else f"cut off after {len(data):,} bytes"
+        return f"the body cannot be read: {error}" if is_complete else f"cut off after {len(data):,} bytes"
     return ""
 
 
