@@ -1,4 +1,4 @@
-"""Events of a turn and the commands that answer them; the machine is in `turn`."""
+"""Events of a turn, and commands with which the turn machine (`turn`) answers them."""
 
 from __future__ import annotations
 
@@ -102,11 +102,15 @@ class Planned(Struct, frozen=True):
 
 
 class Permitted(Struct, frozen=True):
+    """The user answered whether the call `id` may run."""
+
     id: str
     leave: ToolLeave
 
 
 class Finished(Struct, frozen=True):
+    """A tool finished with `result`."""
+
     result: ToolResult
 
 
@@ -119,10 +123,14 @@ Event = (
 
 
 class AddUser(Struct, frozen=True):
+    """Append a user message to the context."""
+
     text: str
 
 
 class AddResults(Struct, frozen=True):
+    """Append the results of an answer's calls to the context."""
+
     results: tuple[ToolResult, ...]
 
 
@@ -131,6 +139,8 @@ class Prepare(Struct, frozen=True):
 
 
 class HoldRequest(Struct, frozen=True):
+    """Keep the prepared request, because of `reason`, until `Released`."""
+
     reason: str
 
 

@@ -103,6 +103,8 @@ class PermissionRequested(Struct, frozen=True):
 
 
 class RetryWaits(Struct, frozen=True):
+    """A failed request is sent again after `seconds`, as `attempt` of `max_attempts`."""
+
     seconds: float
     attempt: int
     max_attempts: int
@@ -117,7 +119,7 @@ class Notice(Struct, frozen=True):
 
 
 class TurnEnded(Struct, frozen=True):
-    pass
+    """The turn ended; the agent waits for the user."""
 
 
 ProgressEvent = (

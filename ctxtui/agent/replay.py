@@ -52,6 +52,7 @@ class Replay:
         self.replayed = 0
 
     def replay(self, event: FlightEvent) -> None:
+        """Apply the next event: to the queue, the draft or the context."""
         data = event.data
         if event.kind == "queue":
             self.queue = tuple(json.loads(data))

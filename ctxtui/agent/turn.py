@@ -55,6 +55,8 @@ NO_USER: Final = "This needs the user's permission, and no user is there to give
 
 
 class TurnPhase(StrEnum):
+    """What a turn waits for; at rest, for the user."""
+
     REST = "rest"
     PREPARING = "preparing"
     HELD = "held"

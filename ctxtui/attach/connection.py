@@ -202,6 +202,7 @@ class Connection(asyncio.Protocol):
         client.abort()
 
     def abort(self) -> None:
+        """Close both connections at once; the exchange ends as unfinished."""
         self._passage.close(self._clock())
         self._stop_waiting()
         self.abort_provider()

@@ -1,4 +1,7 @@
-"""An answer that begins with pings, so that a waiting client does not give up. No IO."""
+"""An answer that begins with pings, so that a waiting client does not give up. No IO.
+
+It is begun while the relay holds the request or the answer; the provider's stream follows the pings.
+"""
 
 from __future__ import annotations
 

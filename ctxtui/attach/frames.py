@@ -61,6 +61,7 @@ class Deflate(Struct, frozen=True):
 
 
 def parse_extensions(extensions: str) -> Deflate:
+    """Parse the ``Sec-WebSocket-Extensions`` that the server accepted."""
     lowered = extensions.lower()
     bits = _CLIENT_WINDOW_BITS.search(lowered)
     return Deflate(

@@ -63,6 +63,8 @@ class Head(Struct, frozen=True):
 
 
 class RequestLine(Struct, frozen=True):
+    """Method and target (path and query) in a request's first line."""
+
     method: str
     target: str
 

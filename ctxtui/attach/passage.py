@@ -54,6 +54,7 @@ class Passage:
         return len(self._client_buffer) + unsent > MAX_READ_AHEAD_BYTES
 
     def client_data(self, data: bytes, at: float) -> None:
+        """Handle bytes from the client."""
         if self._has_ended:
             return
         if self._socket is not None:
@@ -87,11 +88,13 @@ class Passage:
             self._end()
 
     def client_lost(self, at: float) -> None:
+        """Handle the loss of the client's connection: its exchange ends as `GONE`."""
         if not self._has_ended:
             self._end_exchange(at, GONE)
             self._end(abort=True)
 
     def connected(self, at: float) -> None:
+        """Send what waits, as the connection to the provider is open."""
         exchange = self._exchange
         if exchange is None or self._has_ended:
             return
@@ -106,6 +109,7 @@ class Passage:
             self._refuse(502, f"{self._exchange.upstream.origin} cannot be reached: {why}", at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
+        """Send the held request, or the verdict's answer, as the gate decided."""
         exchange = self._exchange
         if self._has_ended or exchange is None:
             return
@@ -148,6 +152,7 @@ class Passage:
         return True
 
     def provider_data(self, data: bytes, at: float) -> None:
+        """Handle bytes from the provider: pass them on, or hold them."""
         if self._has_ended:
             return
         exchange = self._exchange
@@ -393,6 +398,7 @@ class Passage:
         self._connection.ask_about_answer(exchange.held_answer.decide, exchange.to_waiting_answer(ping))
 
     def answer_decided(self, verdict: AnswerVerdict, at: float) -> None:
+        """Send the held answer to the client as decided."""
         exchange = self._exchange
         if self._has_ended or exchange is None or exchange.held_answer is None:
             return

@@ -186,6 +186,7 @@ class SocketPassage:
         return self._request is not None and len(self._client_frames.rest) > MAX_READ_AHEAD_BYTES
 
     def client_data(self, data: bytes, at: float) -> None:
+        """Handle bytes from the client: pass on complete frames, or hold them."""
         if not self._reads_client:
             self._connection.to_provider(data)
             return
@@ -193,6 +194,7 @@ class SocketPassage:
         self._process(at)
 
     def provider_data(self, data: bytes, at: float) -> None:
+        """Pass on bytes from the provider, and read the messages in them."""
         self._connection.to_client(data)
         if not self._reads_provider:
             return
@@ -206,6 +208,7 @@ class SocketPassage:
         self._send_own_answers(at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
+        """Send the held message, or another one, or answer the client, as the gate decided."""
         request = self._request
         if request is None:
             return

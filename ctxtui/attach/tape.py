@@ -57,6 +57,7 @@ class Tape:
         self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:
+        """Write `lines` to the file, which is created at the first ones."""
         if not lines:
             return
         left = len(lines)

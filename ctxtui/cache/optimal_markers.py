@@ -174,6 +174,7 @@ def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
 def simulate_cost(
     calls: Sequence[TimedPrompt], markers: Sequence[Sequence[CacheMarker]]
 ) -> tuple[float, list[CacheOutcome]]:
+    """The cost of `calls` with these `markers` in the simulator, and each call's outcome."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, markers, strict=True):
         outcome = simulator.send(call.prompt._replace(markers=tuple(own)), call.at)
@@ -264,6 +265,7 @@ class CallsAhead:
         return positions
 
     def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMarker, ...], float]]:
+        """The writes worth trying at call `n` after `hit`: their markers, and their cost."""
         key = (n, hit.number if hit else 0)
         writes = self._written.get(key)
         if writes is None:

@@ -1,4 +1,4 @@
-"""History of the prefixes of requests, for caches without markers."""
+"""Which prefixes earlier requests had, for simulating caches without markers."""
 
 from __future__ import annotations
 

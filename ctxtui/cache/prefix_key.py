@@ -57,6 +57,7 @@ class PromptFacts:
         self._person_nodes: dict[int, int] = {ROOT: ROOT}
 
     def facts(self, head: int) -> ContentFacts:
+        """The facts about the context `head`."""
         computed = self._facts
         facts, node = computed.get(head), head
         if facts is not None:
@@ -84,6 +85,7 @@ class PromptFacts:
 
 
 def gather_facts(line: Iterable[Node]) -> ContentFacts:
+    """The facts about a context with the blocks of `line`."""
     facts = NOTHING
     for node in line:
         if node.block.kind in _NOTED:

@@ -1,4 +1,4 @@
-"""Caching rules of a model's provider: its mechanism and its figures (facts §2, §4, §5)."""
+"""Caching rules of a model at a provider: the kind of cache, and figures (facts §2, §4, §5)."""
 
 from __future__ import annotations
 

@@ -40,6 +40,8 @@ class Engine(Protocol):
 
 
 class NoCache:
+    """The engine for models whose caching is not known: nothing is read or written."""
+
     mechanism: ClassVar[Mechanism] = Mechanism()
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:

@@ -36,6 +36,7 @@ class EditsInForce(NamedTuple):
 
 
 def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
+    """The edits of `log` that are not reverted, applied and staged ones apart, in order."""
     entries = list(log)
     applied_ids, active_ids = set[str](), _active_ids(entries)
     for entry in entries:

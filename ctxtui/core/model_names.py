@@ -1,4 +1,4 @@
-"""Common names of models, for rows and sentences."""
+"""Short names of models, for rows and sentences."""
 
 from __future__ import annotations
 

@@ -135,6 +135,7 @@ class Session(Struct):
     """The newest report on each quota window."""
 
     def apply(self, event: Event) -> None:
+        """Change the session as `event` says; a call with a known id replaces the earlier one."""
         # Most events are of the first two kinds, and a match statement takes five times as long as `isinstance`.
         if isinstance(event, CallSeen):
             self._add_call(event.call)
@@ -161,6 +162,7 @@ class Session(Struct):
                 pass
 
     def fold(self, events: Iterable[Event]) -> Session:
+        """Apply `events` in order; returns this session."""
         for event in events:
             self.apply(event)
         return self

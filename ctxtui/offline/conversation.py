@@ -50,6 +50,7 @@ class ToolOffer(Definition):
     named_only: bool = False
 
     def call(self, arguments: Json) -> AnsweredCall:
+        """The call of this tool with `arguments`, directly or in a script for `code`."""
         if not self.code:
             return AnsweredCall(self.name, arguments, self.namespace)
         # A script's output is what it passes to `text` or `image`; a command's is in `output`.
@@ -205,6 +206,7 @@ class Task(Struct, frozen=True):
 
 
 def read_task(request: Request) -> Task:
+    """Read `request` as the task of its last user message, with the results since then."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     turns = _split_turns([item for item in items if item.place.section == "messages"])

@@ -281,6 +281,7 @@ async def _answer_listing(local: LocalServer, listing: Listing, request: web.Req
 
 
 def serve_completions(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
+    """The reply to a Chat request, without the oldest messages where the server truncates."""
     model = find_model(local, request)
     # If the request names an unknown model, the first model answers.
     request = replace(request, body={**request.body, "model": model.name})
@@ -443,6 +444,7 @@ def _stream_lines(whole: dict[str, Json]) -> Iterator[bytes]:
 
 
 def local_routes(local: LocalServer) -> dict[str, ServedRoute]:
+    """The API paths that this kind of server answers, besides its listings."""
     routes = {"/v1/chat/completions": _make_route(local, partial(serve_completions, local))}
     if local.kind == OLLAMA:
         routes["/api/chat"] = _make_route(local, partial(serve_chat, local))

@@ -544,6 +544,7 @@ _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nob
 
 
 def answer_task(task: Task, options: AnswerOptions) -> ModelAnswer:
+    """The calls that `task` asks for and that are not done; else a text: summary, JSON, quotes."""
     intents = parse_intents(task.task)
     calls = _next_calls(task, options, intents)
     if calls:

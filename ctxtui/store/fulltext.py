@@ -57,7 +57,7 @@ def _fold_case(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Join and split `texts` into pieces of `PIECE_CHARS`, overlapping where a text is cut."""
+    """Join and split `texts` into pieces of about `PIECE_CHARS`, which overlap at cuts."""
     parts: list[str] = []
     size = 0
     for text in texts:

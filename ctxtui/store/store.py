@@ -1,4 +1,4 @@
-"""ctxtui's database as one class, with SQLite's errors as `CtxtuiError`."""
+"""ctxtui's database as one class, `Store`, which raises SQLite's errors as `CtxtuiError`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ _INTERNAL = ("sqlite_", "_sqlite_", "texts")
 
 
 def info(conn: sqlite3.Connection, path: Path) -> Info:
+    """The sizes and the rows of the open database `path`."""
     names = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     tables = [name for name in names if not name.startswith(_INTERNAL)]
     plain, packed = conn.execute("SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0) FROM blocks").fetchone()

@@ -243,6 +243,7 @@ class Errors:
         return values[low] + (values[low + 1] - values[low]) * (place - low)
 
     def learn(self, error: float) -> None:
+        """Add the next error, in standard deviations, and adapt the interval."""
         low, high = self.bounds()
         self._bounds = None
         self._outside += _STEP * ((1 - COVERAGE) - (not low <= error <= high))

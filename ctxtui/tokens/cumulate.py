@@ -258,6 +258,7 @@ class Cumulated:
         return self._rows.features_at(node, category)
 
     def whole_tokens(self, weights: Weights) -> WholeTokens:
+        """The whole tokens of contexts under `weights`; kept for the last few weights."""
         whole_tokens = self._whole.get(id(weights))
         if whole_tokens is None or whole_tokens.weights is not weights:
             if len(self._whole) >= _MAX_WEIGHTS:

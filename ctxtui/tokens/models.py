@@ -150,6 +150,7 @@ class ModelRule(Struct, frozen=True):
 
 
 def matches_pattern(name: str, pattern: str) -> bool:
+    """Whether `name` matches `pattern`, in which ``*`` is any text (also ``?``, ``[...]``)."""
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")

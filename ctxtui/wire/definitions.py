@@ -1,4 +1,4 @@
-"""Convert tool definitions between dialects."""
+"""Convert tool definitions between dialects (the JSON of different APIs)."""
 
 from __future__ import annotations
 

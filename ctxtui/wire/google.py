@@ -65,6 +65,7 @@ class StreamReader:
         return [delta for event in events for delta in self.add(event.value())]
 
     def add(self, chunk: Json) -> Iterator[Delta]:
+        """Add one chunk's JSON value; yield the new text of its first candidate."""
         if not isinstance(chunk, dict):
             return
         self._top |= {key: item for key, item in chunk.items() if item is not None}

@@ -142,6 +142,7 @@ def _join_message(shape_: Shape, pieces: Sequence[Piece]) -> Json:
 
 
 def split_item(value: Json, path: str) -> list[WirePart]:
+    """Split one item of a Responses input into its blocks; most items are one block."""
     if not isinstance(value, dict):
         return [unreadable_part(path, f"an item is {json_type_name(value)}, not an object", Place("messages"), ())]
     kind = kind_of(value, "message")

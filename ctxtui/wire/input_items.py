@@ -41,6 +41,7 @@ def _split_namespace(tool: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def join_tools(pieces: Sequence[Piece]) -> Json:
+    """Join an ``additional_tools`` item, the inverse of `split_tools`."""
     tools: list[Json] = []
     for _, value in pieces[1:]:
         last = tools[-1] if tools else None

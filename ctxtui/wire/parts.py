@@ -1,4 +1,7 @@
-"""Parts of one element of a request, with cache breakpoints apart from their blocks."""
+"""Parts (blocks) of one element of a request, with cache breakpoints apart from the blocks.
+
+An element is a message, a tool or a text of the system prompt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialect-independent requests and responses."""
+"""Dialect-independent requests (blocks, and a skeleton of the rest) and responses."""
 
 from __future__ import annotations
 

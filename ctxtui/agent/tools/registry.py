@@ -1,4 +1,4 @@
-"""The tools by name, and the execution of calls."""
+"""The agent's tools by name, and the execution of their calls."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ Body = dict[str, Json]
 
 
 def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Refusals of ``context_management``: an unknown edit, a wrong order, too low a trigger."""
     for n, edit in enumerate(as_list(as_dict(body.get("context_management")).get("edits"))):
         kind, path = as_dict(edit).get("type"), ("context_management", "edits", n)
         if kind not in _KINDS:

@@ -1,7 +1,4 @@
-"""Message threads: the server keeps a conversation (facts §3).
-
-A request then has only new messages.
-"""
+"""Message threads: the server keeps a conversation, requests add new messages (facts §3)."""
 
 from __future__ import annotations
 

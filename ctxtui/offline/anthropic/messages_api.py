@@ -70,6 +70,7 @@ def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str,
 
 
 def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The events that stream `message`."""
     begun = {**message["usage"], "output_tokens": 1, "output_tokens_details": None}
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
     start.pop("context_management", None)
@@ -188,6 +189,7 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def create_message(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+    """Answer a request: the message and its stream; a refusal if the prompt is too long."""
     expanded = _expand_thread(provider, request)
     if isinstance(expanded, Refusal):
         return expanded

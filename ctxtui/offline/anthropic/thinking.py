@@ -45,12 +45,15 @@ class Prefix:
             self._add("system", strip_non_content(text))
 
     def digest(self) -> bytes:
+        """The digest of everything so far."""
         return bytes(self._hasher.digest())
 
     def run_digest(self) -> bytes:
+        """The digest of the current run of assistant messages; of nothing outside of one."""
         return bytes((self._run if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
+        """Add the next block of a message of `role`; thinking is left out."""
         if as_dict(block).get("type") in _THINKING:
             return
         if role != self._role:

@@ -55,6 +55,7 @@ class RoleRun(Struct):
 
 
 def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
+    """Group `messages` into runs of one role."""
     runs: list[RoleRun] = []
     for n, message in enumerate(messages):
         role = str(as_dict(message).get("role"))

@@ -84,6 +84,7 @@ def _model_name(value: Json) -> str:
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+    """Keep contents for later requests, which name them; a refusal if they are too small."""
     value = dict(as_dict(to_camel_case(request.body)))
     model = _model_name(value)
     rules = gemini(model, provider.strict_models)

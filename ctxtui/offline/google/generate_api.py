@@ -82,6 +82,7 @@ def _refuse_unknown_model(model: str) -> Refusal:
 
 
 def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
+    """The answer to a request, whole or as a stream; a refusal if it is too long."""
     model = gemini(target.model, provider.strict_models)
     assert model is not None
     cached = cached_contents.find_named(provider, request.body)
@@ -222,6 +223,7 @@ def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def find_count_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
+    """The reasons to refuse a request for a token count."""
     body = to_camel_case(request.body)
     refusals = list(shape_refusals(body, _COUNTED, ()))
     inner = as_dict(body).get("generateContentRequest")

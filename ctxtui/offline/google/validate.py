@@ -101,6 +101,7 @@ def format_path(path: Path) -> str:
 
 
 def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]:
+    """Refusals of the members of `value`, which is at `path`, in Google's words."""
     if not isinstance(value, dict):
         yield invalid_argument(f"Invalid value at '{format_path(path)}' (type.googleapis.com), {value!r}", "type")
         return

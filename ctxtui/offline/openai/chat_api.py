@@ -43,6 +43,7 @@ def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
 
 
 def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+    """The reply to a Chat request; a refusal if it is longer than the window."""
     model = gpt(request.model, provider.strict_models)
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)

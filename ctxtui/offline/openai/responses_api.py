@@ -25,6 +25,7 @@ Event = dict[str, Json]
 
 
 def events(response: dict[str, Json]) -> Iterator[Event]:
+    """The numbered events that stream `response`."""
     for number, event in enumerate(_unnumbered_events(response)):
         yield {**event, "sequence_number": number}
 
@@ -191,6 +192,7 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+    """Answer a request, or compact its conversation; a refusal if it is too long."""
     model = _model_rules(provider, request)
     weighed, removed = read_input(provider, request, model)
     if weighed.tokens > model.window:

@@ -39,6 +39,7 @@ def format_path(path: Path) -> str:
 
 
 def refusal_of_fault(fault: ShapeFault) -> Refusal:
+    """The refusal of a wrong field, in OpenAI's words."""
     path, field = format_path(fault.path), fault.field
     if fault.kind == "choice":
         return wrong_value(str(fault.value), field.choices, path)

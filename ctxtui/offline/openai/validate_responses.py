@@ -43,6 +43,7 @@ _CLIENT_TOOLS: Final = ("function", "custom")
 
 
 def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
+    """Refusals of the fields of one tool definition at `path`."""
     kind = as_dict(tool).get("type")
     if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
         # Fields of the provider's own tools are not checked.

@@ -60,6 +60,7 @@ def _make_row(packer: Packer, block: Block) -> BlockRow:
 
 
 def stored_block_keys(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
+    """The keys of those blocks with `digests` that are stored, by digest."""
     values = [bytes.fromhex(digest) for digest in digests]
     keys: dict[str, int] = {}
     for start in range(0, len(values), _CHUNK):

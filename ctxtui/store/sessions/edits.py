@@ -38,6 +38,7 @@ CREATE INDEX artifacts_name ON artifacts(session, name);
 
 @decodes
 def read_edits(conn: sqlite3.Connection, id_: str, thread: str) -> list[Edit]:
+    """The edits of a thread of the session `id_`, in the order in which they were logged."""
     key = find_exact(conn, id_)
     check_rows(conn, "edits", "session = ?", key)
     rows = conn.execute(
@@ -62,6 +63,7 @@ def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
 
 
 def add_edits(conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, now: float) -> int:
+    """Append those of `edits` that the thread's log lacks; returns their number."""
     with writing(conn):
         key = find_exact(conn, id_)
         where = key, sql_text(thread)

@@ -103,6 +103,7 @@ def _sql_value(data: str | bytes) -> str | bytes:
 
 @decodes
 def decode_events(rows: Iterable[Row]) -> list[InFlightEvent]:
+    """Decode rows of ``events``, each of one or several events."""
     events = []
     for call, at, kind, data, host, thread, parts in rows:
         first = 0

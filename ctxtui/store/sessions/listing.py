@@ -21,6 +21,7 @@ _MAX_CANDIDATES = 8
 
 @decodes
 def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
+    """The stored sessions that are `archived` or not, newest activity first."""
     check_rows(conn, "sessions", "1")
     tags: dict[int, list[str]] = {}
     for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):

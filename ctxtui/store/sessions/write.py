@@ -184,6 +184,7 @@ class Appender:
         """The contents of their rows."""
 
     def add_events(self, events: Iterable[Event]) -> None:
+        """Write pending events; an event of a kind in `SLOTS` replaces this host's last one."""
         into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         for row in group_events(events):
             if row.kind in SLOTS:

@@ -1,4 +1,4 @@
-"""Encode the bodies of a growing conversation, reusing the text of earlier elements."""
+"""Encode the bodies of a growing conversation, reusing the text of its earlier messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write turns as an Anthropic body (validity: facts §1)."""
+"""Write turns of any dialect (`turns`) as an Anthropic body (validity: facts §1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds request bodies in any dialect from items of any dialect."""
+"""Builds request bodies in any dialect (API) from items recorded in any other."""
 
 from __future__ import annotations
 

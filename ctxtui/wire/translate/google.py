@@ -1,4 +1,4 @@
-"""Write turns as the body of Google's generateContent."""
+"""Write turns of any dialect (`turns`) as the body of Google's generateContent."""
 
 from __future__ import annotations
 

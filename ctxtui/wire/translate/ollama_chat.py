@@ -1,4 +1,4 @@
-"""Write turns as a body for Ollama's ``/api/chat`` (facts §5)."""
+"""Write turns of any dialect (`turns`) as a body for Ollama's ``/api/chat`` (facts §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write turns as an OpenAI Chat body (validity: facts §4; local servers: §5)."""
+"""Write turns of any dialect (`turns`) as an OpenAI Chat body (validity: facts §4, §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write turns as an OpenAI Responses body (validity: facts §4)."""
+"""Write turns of any dialect (`turns`) as an OpenAI Responses body (validity: facts §4)."""
 
 from __future__ import annotations
 

@@ -247,6 +247,7 @@ def arguments_object(part: TurnPart, losses: Losses) -> dict[str, Json]:
 
 
 def to_part(block: Block) -> TurnPart:
+    """Read one block as a part of a turn."""
     value = block.value()
     reading = read_value(block.kind, value)
     # Legacy function calls, and Ollama's calls without id, are paired by the function's name.
