@@ -113,7 +113,7 @@ class CallOwners(Struct):
         del self._names[key], self._figures[key], self._sums[key]
 
     def owned_calls(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
-        """Those of `calls`, all of session `key`, that count there."""
+        """The `calls`, all of session `key`, that count there."""
         remaining = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
         for call in calls:
             if hash(call.id) in remaining and not call.copied:
