@@ -74,7 +74,7 @@ class Agents(Protocol):
 
 
 class Caller(Struct, frozen=True):
-    """What a user's own tool may use; `say` shows the user a line."""
+    """The parts of the chat that a user's own tool may use; `say` shows the user a line."""
 
     folder: Path
     agents: Agents

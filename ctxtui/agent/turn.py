@@ -55,7 +55,7 @@ NO_USER: Final = "This needs the user's permission, and no user is there to give
 
 
 class TurnPhase(StrEnum):
-    """What a turn waits for; at rest, for the user."""
+    """The event that a turn waits for; at rest, the user's message."""
 
     REST = "rest"
     PREPARING = "preparing"

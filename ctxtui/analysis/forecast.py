@@ -120,7 +120,7 @@ class Forecaster:
         return {model for model, carried in list(self._carried.items()) if not carried.is_carried}
 
     def carried(self, model: str) -> CarriedReasoning:
-        """What reports show so far: whether reasoning of `model` counts in later input."""
+        """Evidence of the reports so far: whether reasoning of `model` counts in later input."""
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:

@@ -106,7 +106,7 @@ class RunningTotals:
             self.moved_categories[node] = shown_category
 
     def category(self, node: int) -> int:
-        """As `Book.category`."""
+        """The category of a block, as `Book.category` gives it."""
         return self.moved_categories.get(node, self._tree[node].category)
 
     def block_tokens(self, node: int) -> int:

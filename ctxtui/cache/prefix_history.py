@@ -1,4 +1,4 @@
-"""Which prefixes earlier requests had, for simulating caches without markers."""
+"""Prefixes that earlier requests had, for simulating caches without markers."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """What the head of a file says about its session ("": nothing).
+    """Facts about a session from the head of its file ("": not given).
 
     `size` are the file's bytes when it was read, `version` is the client's version.
     """

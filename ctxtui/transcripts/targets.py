@@ -65,13 +65,13 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }
-"""Resume targets by the name of the form in which a context is written for them."""
+"""Resume targets by the name of their export format (``ctxtui export --to NAME``)."""
 
 
 def load_translation(form: str) -> Translation:
-    """Load the translation of any recording's context to a session of the tool of `form`.
+    """Load the translation of any recording's context to a session of the target `form`.
 
-    `form` names a target with a `key`.
+    Only targets with a `key` have one.
     """
     module = TARGETS[form].source.replace(" ", "_")
     translation: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION

@@ -1,4 +1,8 @@
-"""The cells on the terminal, so that a frame writes only those that changed."""
+"""The cells on the terminal, so that a frame writes only those that changed.
+
+A frame consists of pieces: strips of a line, each drawn by one widget. `chops` and `spans` are Textual's words for the
+pieces of a line and the changed ranges of columns.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
-"""Characters one cell wide in every terminal: Latin letters, punctuation, arrows, lines, blocks and our own signs."""
+"""Characters one cell wide in every terminal: Latin letters, punctuation, arrows, lines, blocks and ctxtui's signs."""
 _OFF: Final = "\x1b[0m"
 """Resets every style."""
 

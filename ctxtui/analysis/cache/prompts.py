@@ -273,7 +273,7 @@ class CachePrompts:
         return answer_start(self._tree, call) == call.sent_head
 
     def salt(self, call: Call) -> PrefixSalt:
-        """What prefixes of `call` depend on besides blocks: provider, model and parameters."""
+        """Provider, model and parameters, on which prefixes of `call` depend besides blocks."""
         rules = self._rules(call)
         if call.skeleton is not None:
             self._params[call.thread] = call.skeleton.dialect, sent_params(call)

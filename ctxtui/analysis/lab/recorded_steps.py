@@ -1,4 +1,4 @@
-"""What the recording tells about each call of a session, for all variants of the lab.
+"""Data of each recorded call of a session, for all variants of the lab.
 
 Lifetimes and unrecorded tokens of a call follow from the reports of the calls before it, not from its own.
 """

@@ -106,11 +106,11 @@ def exec_(
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
-        raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
+        raise WrongUse("--thread needs --fork: it names the thread to fork from", place="--thread")
     if as_json and not print_env:
-        raise WrongUse("--json needs --print-env: COMMAND keeps standard output", place="--json")
+        raise WrongUse("--json needs --print-env: standard output belongs to COMMAND", place="--json")
     if keep_warm_usd and print_env:
-        raise WrongUse("--keep-warm needs a COMMAND: its end is the end of the refreshes", place="--keep-warm")
+        raise WrongUse("--keep-warm needs a COMMAND: the cache is kept until it ends", place="--keep-warm")
     # Report an invalid policy before the program runs.
     build_steps(policies, policy_settings)
     relayed = RelayedProgram(

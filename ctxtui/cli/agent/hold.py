@@ -57,7 +57,7 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
         raise WrongUse("`answer` needs --text, and --text needs `answer`", way_out='`ctxtui hold answer --text "..."`')
     rules = rules_to_send(rule_options_given, each=False)
     if rules and action != "on":
-        raise WrongUse("rules need `on`", way_out="`ctxtui hold on --over-usd 0.5`")
+        raise WrongUse("rules such as --over-usd need `on`", way_out="`ctxtui hold on --over-usd 0.5`")
     if action not in ("list", "on", "off"):
         held_request = find_held(ask_all(folder, {"do": "list"}), id_)
         if action == "show":

@@ -45,8 +45,8 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.safe_text import one_line
 
 ENDS_AFTER_ANSWER = (
-    "a session to resume must end after an answer: the client asks for the next prompt and does not answer one in the "
-    "file; --to anthropic (or another dialect) writes the request with the prompt"
+    "a session to resume must end after an answer: its client waits for the next prompt, and would not answer one in "
+    "the file; --to anthropic (or another dialect) writes the request with the prompt"
 )
 OUTPUT_OPTION: Final = click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
@@ -134,7 +134,7 @@ def curate(
     if form in RESUMED and after is False:
         raise click.UsageError(ENDS_AFTER_ANSWER, context)
     if (source or blocks or behind) and not (source and blocks):
-        raise click.UsageError("--from SESSION needs --blocks BLOCKS, and they need it; --behind is optional", context)
+        raise click.UsageError("--from SESSION and --blocks BLOCKS need each other; --behind is optional", context)
     settings = config_of(context).settings
     steps = build_steps(policies, settings_given)
     edits = loads(read_file(edits_file), f"{edits_file}:") if edits_file is not None else []

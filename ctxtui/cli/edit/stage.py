@@ -85,7 +85,7 @@ def stage(
     if not author.strip() or len(author) > 60:
         raise WrongUse("the author's name must have 1 to 60 characters", place="--author")
     if behind and source is None:
-        raise WrongUse("--behind needs --from: it says where its blocks go", place="--behind")
+        raise WrongUse("--behind needs --from: it says where the copied blocks go", place="--behind")
     settings = config_of(context).settings
     session_staging = _SessionStaging.open(open_recording(name, settings), thread, settings)
     unchanged, staged_count = session_staging.stage(given_blocks, author) if given_blocks else ([], 0)
@@ -158,7 +158,7 @@ class _SessionStaging(Struct, frozen=True):
         return unchanged, len(staged) - len(stopped)
 
     def put_in(self, copied: CopiedBlocks, behind: str, author: str) -> tuple[list[str], int]:
-        """Stage the edit that puts `copied` behind the block called `behind` ("": the last).
+        """Stage the edit that puts `copied` after the block called `behind` ("": the last).
 
         Return what could not be copied, with reasons, and the number of edits staged. Raises `CtxtuiError`.
         """

@@ -211,7 +211,7 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
         costs = f"{_format_cost(trials, trials.own):>10} {_format_cost(trials, trials.plan.cost):>10}"
         yield f"  {name} {len(trials.calls):>6} {costs}  {best}".rstrip()
     if any(trials.own < trials.plan.cost for trials in placings):
-        yield "  threads recorded below the least cost read cache entries written by other threads"
+        yield "  a thread that cost less than the least read cache entries that other threads wrote"
 
 
 def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str]:

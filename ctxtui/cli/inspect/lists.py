@@ -43,7 +43,7 @@ from ctxtui.views.text.span import Span
 
 
 class ListInputs(Struct, frozen=True, dict=True):
-    """What the lists read: a call of a recording whose blocks are all counted in `book`."""
+    """The input of the lists: a call of a recording whose blocks are all counted in `book`."""
 
     book: Book
     chosen: ChosenCall

@@ -45,7 +45,7 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """What a request's URL says: the model, and whether and how to stream.
+    """The contents of a request's URL: the model, and whether and how to stream.
 
     A stream is sent as server-sent events (`sse`) or as a JSON list.
     """

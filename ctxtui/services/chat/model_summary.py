@@ -89,7 +89,9 @@ def build_request(
     if agent_context.applied.refused:
         raise RequestRefused(agent_context.applied.refused, way_out="revert the edit")
     if agent_context.context.dialect != dialect:
-        raise CtxtuiError(f"the context is in {agent_context.form}, which {chat_model.endpoint.name} does not read")
+        raise CtxtuiError(
+            f"the context is in the dialect {agent_context.form}; {chat_model.endpoint.name} needs another dialect"
+        )
     tree = Tree()
     conversation = resume(tree, tree.extend(ROOT, sent_items(agent_context.applied)), dialect, params)
     if conversation.open_calls():

@@ -107,7 +107,7 @@ class Loaded:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What could not be read: records, the incomplete end of each file, missing files."""
+        """Parts that could not be read: records, the incomplete end of each file, missing files."""
         return [*self._session.skipped, *(self._reading.incomplete() if self._reading else [])]
 
     @property

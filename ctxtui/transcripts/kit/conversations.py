@@ -71,11 +71,13 @@ class Conversation(Struct, kw_only=True, eq=False):
 
     @property
     def may_lead(self) -> bool:
+        """Whether it may be the main thread."""
         client = self.client
         return client is None or client.name == self.scope or (client.may_lead and not client.parent)
 
     @property
     def rank(self) -> tuple[bool, int, int]:
+        """Precedence as the main thread: named so by the client, then most calls, then oldest."""
         return self.client is not None and self.client.name == self.scope, len(self.calls), -self.number
 
 

@@ -50,6 +50,7 @@ class TalkController(ChatController):
         self._permission_question: Question | None = None
         """The last question for permission."""
         self._permission_first = ""
+        """Id of the waiting call that is asked about even if something is typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
         self._approval_layout = ApprovalLayout(self.host, access, self._on_approval_laid_out)
         self._early_messages: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class TalkController(ChatController):
         return [Span(message, "warn"), Span("esc", "accent bold"), Span(" answers ", "dim")]
 
     def refresh_keys(self) -> None:
+        """Update the hints in the open prompt."""
         if self._talk_question is not None and self.is_talking:
             self.prompt.edit.right, self.prompt.edit.short_right = self._prompt_keys(), self._short_hint
             self._talk_question.esc = self._esc
@@ -204,6 +206,7 @@ class TalkController(ChatController):
         self._ask_own(self._permission_question)
 
     def typed_early(self, text: str) -> None:
+        """Add keys typed before the question took answers to the draft, and open the prompt again."""
         self._draft, self._permission_first = self._draft + text, ""
         self._open_prompt(self._draft)
 
@@ -279,11 +282,13 @@ class TalkController(ChatController):
             )
 
     def send_early(self) -> None:
+        """Send the messages that were typed before the model was ready."""
         early, self._early_messages = self._early_messages, ()
         for words in early:
             self.send(words)
 
     def append_draft(self, text: str) -> None:
+        """Add `text` to the draft as a paragraph, and open the prompt."""
         self._save_draft()
         self._draft = f"{self._draft.rstrip()}\n\n{text}".lstrip() if self._draft.strip() else text
         self._open_prompt(self._draft)
@@ -337,6 +342,7 @@ class TalkController(ChatController):
         self.host.feed(events.Interrupted())
 
     def resend(self) -> None:
+        """Send the context again as it is, for example after an error, or release a held request."""
         self.host.feed(events.Released())
 
     def leave(self) -> None:
@@ -353,6 +359,7 @@ class TalkController(ChatController):
             self.prompt.leave()
 
     def edit_message(self) -> None:
+        """Open the prompt with the message under the cursor; sending it starts a branch there."""
         node, study = self.panels.transcript.node, self.state.study
         if self._refuse_while_running() or not node or study is None:
             return

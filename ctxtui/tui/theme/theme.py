@@ -75,7 +75,7 @@ _PALETTE_NAMES: Final = {
     "surface": "bg",
     "panel": "panel",
 }
-"""Our variable for each colour of Textual's `Theme`."""
+"""ctxtui's variable for each colour of Textual's `Theme`."""
 
 
 def _ansi_colours() -> dict[str, str]:
@@ -189,7 +189,7 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 def look_of(app: App[Any]) -> Look:
     """Return how `app` paints now.
 
-    A foreign theme paints with its own variables where it has ours.
+    Another theme (Textual's own) paints with those of its variables that ctxtui uses, else with ctxtui's colours.
     """
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:

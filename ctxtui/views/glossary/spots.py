@@ -1,4 +1,7 @@
-"""Finds the words, signs and figures of the glossary on a screen."""
+"""Finds the words, signs and figures of the glossary on a screen, from its text.
+
+A label is a word of the glossary; a head is a label above a column of figures, which tells what they count.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ NARROW_RESIDUAL_LINES = 4
 class Composition(Struct, frozen=True, kw_only=True):
     """Composition of the context shown.
 
-    - `half_width`: half of the 90 % interval of our figures, as a share.
+    - `half_width`: half of the 90 % interval of ctxtui's counts, as a share.
     - `parts`: the categories; empty while tokens are being counted.
     - `residual`: the total minus `parts`; `residual_cause`: its likely cause and first call.
     - `after`: the total under staged edits (None: there are none).
@@ -201,7 +201,7 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total, how it was obtained, or the change by staged edits."""
+    """Text for the title rule: the total, how it was obtained, or the change by staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]

@@ -32,7 +32,7 @@ FIGURE_CELLS: Final = 9
 
 
 def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
-    """Which compaction it is, its place, the tokens before and after, its trigger and time."""
+    """Number of the compaction, its place, tokens before and after, trigger and time."""
     compaction = compactions[index]
     before, after = compaction.before.context_tokens, compaction.after.context_tokens
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
@@ -119,7 +119,7 @@ def _bar_width(room: int) -> int:
 
 
 def sentences(compaction: Compaction) -> Iterator[Spans]:
-    """What the summary replaced, how many facts it names, and what was read again."""
+    """Blocks that the summary replaced, how many facts it names, and what was read again."""
     kept_text = (
         f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, "
         "kept unchanged"

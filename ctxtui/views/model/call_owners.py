@@ -58,7 +58,9 @@ class CallOwners(Struct):
     _owner: dict[int, tuple[str, int]] = field(default_factory=dict)
     """The owning session of a call, and the call's index there."""
     _others: dict[int, dict[str, int]] = field(default_factory=dict)
+    """The other sessions that contain a call, each with the call's index there."""
     _names: dict[str, list[int]] = field(default_factory=dict)
+    """Hashes of a session's calls, in order."""
     _figures: dict[str, array[float]] = field(default_factory=dict)
     _sums: dict[str, CallSums] = field(default_factory=dict)
     total: CallSums = NO_SUMS
@@ -111,6 +113,7 @@ class CallOwners(Struct):
         del self._names[key], self._figures[key], self._sums[key]
 
     def owned_calls(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
+        """The `calls`, all of session `key`, that count there."""
         remaining = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
         for call in calls:
             if hash(call.id) in remaining and not call.copied:
@@ -140,6 +143,7 @@ class CallOwners(Struct):
 
 
 def is_own_session(summary: SessionSummary) -> bool:
+    """Whether the session is the user's, not a sample."""
     return summary.group != SAMPLES
 
 

@@ -104,8 +104,8 @@ class Scene(Struct, frozen=True):
     @property
     def stretch(self) -> float:
         """Reported tokens divided by those that ctxtui counts; 1 without a report."""
-        ours, reported = self.position(self.head), self.figures.context_tokens
-        return reported / ours if ours and reported and self.figures.reported else 1.0
+        counted, reported = self.position(self.head), self.figures.context_tokens
+        return reported / counted if counted and reported and self.figures.reported else 1.0
 
     def reported_position(self, node: int) -> float:
         """Like `position`, scaled to the tokens that the provider reported."""

@@ -26,8 +26,8 @@ def test_an_exact_id_wins_over_longer_ones() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("release", "--over-usd", "1"), "rules need `on`"),
-        (("show", "--on-miss"), "rules need `on`"),
+        (("release", "--over-usd", "1"), "rules such as --over-usd need `on`"),
+        (("show", "--on-miss"), "rules such as --over-usd need `on`"),
         (("on", "r.1"), "needs no ID"),
         (("off", "r.1"), "needs no ID"),
         (("list", "r.1"), "needs no ID"),

@@ -36,7 +36,7 @@ from ctxtui.views.text import bars, numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript import block_details
-from ctxtui.views.transcript.open_block import OpenBlock
+from ctxtui.views.transcript.open_block import OpenState
 from tests.cases.scenes import rows_of, scene_of, study_of, text_of
 from tests.cases.sessions import Story, compacted, every_category, hostile, long_session, troubled, use, with_subagents
 from tests.cases.unsaid import Unsaid, cleared
@@ -110,7 +110,7 @@ def test_hostile_text_reaches_no_row() -> None:
     for index in range(rows.count):
         if rows.entry(index) >= 0:
             rows.toggle(index)
-            rows.opened[rows.entry(index)] = OpenBlock(200)
+            rows.opened[rows.entry(index)] = OpenState(200)
     for pane, screen in SIZES:
         for line in text_of(rows, pane, screen):
             assert line.isprintable() and "\u202e" not in line and width([]) == 0

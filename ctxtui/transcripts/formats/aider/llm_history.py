@@ -29,6 +29,7 @@ _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _HEADER: Final = re.compile(rf"(TO LLM|LLM RESPONSE) ({_TIME})")
 _ROLE: Final = re.compile(r"(SYSTEM|USER|ASSISTANT|DEVELOPER|TOOL|FUNCTION)(?: |$)")
 _RULE: Final = "-------"
+"""The line before each message of a request."""
 _PICTURE: Final = re.compile(r"Image_url URL: (.*)", re.DOTALL)
 _DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 

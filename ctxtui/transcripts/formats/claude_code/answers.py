@@ -1,6 +1,7 @@
 """Turns Claude Code's records of assistant messages into calls.
 
-An answer is spread over several records, usually one for each block; all have the same message id.
+An answer is spread over several records, usually one for each block; all have the same message id. The *front* of a
+context is its system prompt and tools, which most transcripts lack.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Handles Claude Code's records of messages, of requests, and of the usage so far."""
+"""Handles Claude Code's records of messages, of requests, and of the usage so far.
+
+Each record with a message becomes a point in the chain of records (`message_chain`).
+"""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class ClaudeState:
     """The state of one session.
 
+    A point is a record's position in the chain of records (`Point`).
+
     - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
     - `queued`: texts that arrived while the agent worked.
     - `order`: number of the last point (`Point.order`).

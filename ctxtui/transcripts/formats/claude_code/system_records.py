@@ -1,6 +1,6 @@
 """Handles Claude Code's records without messages: compactions, attachments, progress, queue.
 
-Also broken lines, which become unreadable blocks.
+Broken lines become unreadable blocks. Each record becomes a point in the chain of records (`message_chain`).
 """
 
 from __future__ import annotations

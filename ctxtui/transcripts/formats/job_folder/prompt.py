@@ -1,4 +1,4 @@
-"""Splits a job's prompt into its task, files, rounds of history, and request.
+"""Splits the prompt of a job folder into its task, files, rounds of history, and request.
 
 Such a prompt is one text, structured by headings (``=== ... ===``) and lines that open a round. A round becomes an
 answer with its calls and their results.

@@ -39,7 +39,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Agent:
-    """One agent: its context and its pending request."""
+    """One agent: its context and its pending request.
+
+    A *step* is one request with its answer and the results of its tool calls.
+    """
 
     def __init__(self, tree: Tree, thread: str, ids: Ids) -> None:
         self._tree = tree

@@ -37,6 +37,7 @@ _STREAMS: Final = re.compile(
     r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
 )
 _CODE_ASSIST: Final = ("v1internal:generateContent", "v1internal:streamGenerateContent")
+"""Ends of the paths of Gemini CLI's Code Assist, whose bodies contain a request of Google's API."""
 _COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
 """Ends of the paths of requests that only count tokens."""
 

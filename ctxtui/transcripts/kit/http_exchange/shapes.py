@@ -16,11 +16,13 @@ _MAX_EXAMINED: Final = 200
 
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
+"""Ends of the types of items in OpenAI's Responses API."""
 _PARTS: Final = {
     **dict.fromkeys("tool_use tool_result thinking redacted_thinking server_tool_use document".split(), ANTHROPIC),
     **dict.fromkeys("image_url input_audio".split(), CHAT),
     **dict.fromkeys("input_text output_text input_image input_file".split(), RESPONSES),
 }
+"""Dialect of each type of content part that only one dialect has."""
 _MEMBERS: Final = {
     ANTHROPIC: {
         "system": 3, "anthropic_version": 3, "anthropic_beta": 3, "stop_sequences": 1, "max_tokens": 0.5, "top_k": 0.5,
@@ -39,7 +41,9 @@ _MEMBERS: Final = {
 """Votes for a dialect by members of a request; more for members that no other dialect has."""
 
 _PLAIN: Final = frozenset("model input temperature top_p text metadata user service_tier prompt_cache_key".split())
+"""Members of a small request of Responses: then only the model's name shows that it is not for embeddings."""
 _OTHER_MODELS: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
+"""Parts of the names of models that do not generate text."""
 
 
 class BodyShape(StrEnum):

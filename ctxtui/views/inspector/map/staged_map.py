@@ -55,7 +55,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
 
 
 def node_at(staging: Staging, token: float) -> int | None:
-    """Node of the block at `token` of the staged map; of the block behind it for an insert.
+    """Node of the block at `token` of the staged map; at an insert, of the block after it.
 
     ``ROOT`` for unrecorded tokens; None after the context, or while it is not counted.
     """
@@ -64,6 +64,8 @@ def node_at(staging: Staging, token: float) -> int | None:
 
 
 class _Walk:
+    """Translates between raw positions and tokens of the context under edits."""
+
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
@@ -74,7 +76,7 @@ class _Walk:
 
     @property
     def stretch(self) -> float:
-        """Factor from our tokens to the provider's expected count."""
+        """Factor from tokens as ctxtui counts them to the provider's expected count."""
         return float(self._staging.after) / self.total if self.total and self._staging.after else 1.0
 
     def _raw_tokens_before(self, at: int) -> float:

@@ -1,4 +1,7 @@
-"""Rebuilds the requests of one Claude Code file from its request records (facts §13.1)."""
+"""Rebuilds the requests of one Claude Code file from its request records (facts §13.1).
+
+Such a record has the parameters of a request, and names its system prompt, tools and messages by hash.
+"""
 
 from __future__ import annotations
 
@@ -115,6 +118,7 @@ class SentMessage(Struct, eq=False):
 class ClaudeRequest(Struct, kw_only=True, eq=False):
     """A recorded request.
 
+    - `shape`: hash of its system prompt and tools (`RequestShape`).
     - `last`: its last message; None if the request that it continues is not in the file (`lost`: its id).
     - `answered`: an answer names it; `fresh`: it continues no other request.
     - `at`: its time (Unix seconds); None if not recorded.

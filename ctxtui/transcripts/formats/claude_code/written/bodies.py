@@ -1,7 +1,7 @@
 """Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-Claude Code 2.1.280 and newer write an index of the files; requests that are not in one are matched by the answer,
-results and texts at their end (facts §13.1).
+Claude Code 2.1.280 and newer write an index of the files. Requests that are not in an index are matched by the answer,
+results and texts at their end, the `Ending` (facts §13.1).
 """
 
 from __future__ import annotations
