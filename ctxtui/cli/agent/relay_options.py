@@ -1,4 +1,7 @@
-"""Options of the relay commands: rules for holding requests, `--otlp`."""
+"""Options of the relay commands: rules for holding requests, `--otlp`.
+
+A relay is a local server between programs and their providers that records every request.
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Sides:
         return [*shown, Span("  "), ghost_sign(colour=colour), Span(" would be freed", "dim")] if ghosts else shown
 
     def legend(self, thread_study: ThreadStudy, room: int) -> list[Span]:
-        """Return the legend of the marks with their numbers, for the rule."""
+        """Return the legend of the marks with their numbers, for the title rule."""
         if self._kind_counts[0] is not thread_study.events:
             kinds = Counter(event.kind for event in thread_study.events)
             compactions = sum(count for kind, count in kinds.items() if kind.endswith("compaction"))

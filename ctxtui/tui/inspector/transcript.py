@@ -39,14 +39,14 @@ class Transcript(Pane):
         super().__init__(title="transcript", id="transcript")
         self.data: ContextRows | None = None
         self.note: Spans = ()
-        """Note on the rule about reading, counting, filters and unreadable records."""
+        """Note in the title rule about reading, counting, filters and unreadable records."""
         self._on_rule: RuleRow | None = None
         """The rule under the cursor."""
         self._measured_around = 0
         """The row around which rows are measured in reading mode."""
         self._painted_lines = PaintedLines()
         self.marks_note: Spans = ()
-        """Note on the rule about marked blocks."""
+        """Note in the title rule about marked blocks."""
 
     @property
     def grid(self) -> Grid:

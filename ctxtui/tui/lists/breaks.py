@@ -1,4 +1,7 @@
-"""Literals that staged edits break: quoted by later blocks, or lost by a summary."""
+"""Literals that staged edits break: quoted by later blocks, or lost by a summary.
+
+A literal is a path, an id, a number or an error line in a removed block.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class TablePane(Pane, Generic[Row]):
         self.title_spans: Spans = ()
         """Spans after the title."""
         self.note_spans: Spans = ()
-        """Spans at the right of the rule."""
+        """Spans at the right of the title rule."""
         self.filter_text = ""
         """The filter text; "" if all rows are shown."""
 

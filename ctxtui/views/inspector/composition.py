@@ -201,7 +201,7 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total, how it was obtained, or the change by staged edits."""
+    """Text for the title rule: the total, how it was obtained, or the change by staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]

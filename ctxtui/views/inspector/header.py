@@ -1,4 +1,4 @@
-"""The header: session, call, state, window use, and cost so far."""
+"""The inspector's first line: session, call, state, window use, and cost so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Texts about an attached program's held requests and summaries, and the rules of holding."""
+"""Texts about an attached program's held requests and summaries, and the rules of holding.
+
+An attached program runs with ctxtui between it and its provider. A held request is not sent until the user decides; a
+held summary is the answer to the program's compaction, which it has not received yet.
+"""
 
 from __future__ import annotations
 

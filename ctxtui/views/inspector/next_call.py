@@ -11,7 +11,7 @@ from ctxtui.views.text.span import Span, Spans, width
 FULL_HEIGHT: int = 7
 EXPIRY_WARNING_SECONDS: float = 60.0
 KEEP_WARM_MARGIN: int = 16
-"""Cells of the rule that the pane's name and the line need."""
+"""Cells of the title rule that the pane's name and the line itself need."""
 _TOKENS_END = 17
 
 
@@ -30,7 +30,7 @@ def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
 
 
 def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
-    """Text for the rule: that the forecast is outdated, how the cache is kept warm, or its kind."""
+    """Text for the title rule: how the cache is kept warm, else the kind or age of the forecast."""
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     if keep_warm is not None:

@@ -1,4 +1,4 @@
-"""The strip of calls: one column per call, read, write and fresh in eighths of a cell."""
+"""Draws strips of calls: one column per call; read, write and fresh in eighths of a cell."""
 
 from __future__ import annotations
 

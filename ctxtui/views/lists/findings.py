@@ -1,4 +1,7 @@
-"""Findings as rows and sentences: the problem, its fix, and the savings."""
+"""Findings as rows and sentences: the problem, its fix, and the savings.
+
+A finding is a problem of a context with its figures; its fix is an edit, a policy, or a setting to change by hand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The lab's table of variants, cheapest first, with cost and risk; the chart of contexts."""
+"""The lab's table of variants, cheapest first, with cost and risk; the chart of contexts.
+
+A variant is a recorded session, simulated under another policy, cache strategy or model.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _call(miss: CacheMiss) -> str:
 
 
 def explain_total(misses: Misses) -> dict[str, str]:
-    """Explanations of the rule's figures, by glossary word."""
+    """Explanations of the figures in the title rule, by glossary word."""
     tokens = sums.addition(misses.tokens, "written again", [miss.tokens for miss in misses.misses], "misses")
     money = sums.money_addition(misses.lost, [miss.usd for miss in misses.misses], "misses")
     whole = sums.share_of_money(misses.lost, misses.usd, " for all calls")

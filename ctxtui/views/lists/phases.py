@@ -148,7 +148,7 @@ def explain_summary(rows: Sequence[Phase]) -> str:
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:
-    """Typical growth of a phase and tokens sent, for the rule; empty for a single phase.
+    """Typical growth of a phase and tokens sent, for the title rule; empty for one phase.
 
     With two phases only the tokens sent: none is typical, as the first includes the prompt and the last may be
     unfinished.

@@ -1,4 +1,7 @@
-"""Recorded and new answers of resent calls, side by side."""
+"""Recorded and new answers of resent calls, side by side.
+
+A resent call (`Trial`) is a recorded one that was sent to a model again, as it was or changed, to compare the answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows of the transcript, blocks and rules, as frozen view models and as lines of spans."""
+"""Rows of the transcript, blocks and rules, as frozen view models and as lines of spans.
+
+A rule is a row between blocks: the start of an epoch, of the answer, or of what is not sent yet.
+"""
 
 from __future__ import annotations
 

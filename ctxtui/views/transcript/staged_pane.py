@@ -85,7 +85,7 @@ class StagedPane(Struct, frozen=True, kw_only=True):
 
 
 def notes(pane: StagedPane, room: int) -> list[Span]:
-    """Text for the rule: number of edits, and the keys that end staging or list active edits."""
+    """Text for the title rule: number of edits, and the keys that apply, discard or list them."""
     if pane.active:
         return [Span(f"{numbers.many(pane.active, 'edit')} active · ", "dim"), Span("E", "accent bold")]
     count = len(pane.staging.edits)

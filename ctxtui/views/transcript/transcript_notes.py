@@ -1,4 +1,4 @@
-"""Text in the transcript's rule: unreadable records, progress, marks, and display modes."""
+"""Text in the transcript's title rule: unreadable records, progress, marks, display modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of edits: apply, take back, list."""
+"""Applies staged edits, undoes and redoes actions, and opens the list of all edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool ledger over all sessions: servers and tools, tokens, cost, and verdicts."""
+"""The tool ledger over all sessions: cost of each tool, and to keep, defer or drop it."""
 
 from __future__ import annotations
 
