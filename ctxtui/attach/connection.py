@@ -105,7 +105,7 @@ class Connection(asyncio.Protocol):
         self._client.set_write_buffer_limits(MAX_UNSENT_BYTES)
         self._connections.add(self)
         if self._guarded and not is_allowed(user := user_of(transport.get_extra_info("socket"))):
-            self._passage.refused = f"programs of user {os.getuid()} are served here, and this is one of user {user}"
+            self._passage.refused = f"only programs of user {os.getuid()} are served, not those of user {user}"
 
     def data_received(self, data: bytes) -> None:
         self._passage.client_data(data, self._clock())

@@ -150,7 +150,7 @@ class FrameReader(Struct, kw_only=True):
         except zlib.error as error:
             raise Malformed(f"a WebSocket message that cannot be decompressed: {error}") from None
         if len(inflated) > MAX_BODY_BYTES:
-            raise Malformed("a WebSocket message that unpacks to more than can be recorded")
+            raise Malformed("a WebSocket message that decompresses to more than can be recorded")
         if not self.takeover:
             self._inflater = zlib.decompressobj(-15)
         return inflated

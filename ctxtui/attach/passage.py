@@ -83,7 +83,7 @@ class Passage:
             if not self._exchange.body.done:
                 self.client_lost(at)
         elif self._client_buffer.strip():
-            self._refuse(400, "an incomplete head", at)
+            self._refuse(400, "the request's head is incomplete", at)
         else:
             self._end()
 
@@ -333,7 +333,7 @@ class Passage:
             status = http1.status_of(head)
             exchange.head_count += 1
             if exchange.head_count > MAX_EARLY_HEADS or (status == 101 and not exchange.head.get("upgrade")):
-                raise Malformed("too many interim heads, or a switch of protocol that was not requested")
+                raise Malformed("too many interim answers, or a switch of protocol that was not requested")
             body = http1.answer_body(head, status, exchange.method)
             if status >= 200:
                 # Only an answer with status 200 is held.

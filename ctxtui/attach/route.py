@@ -101,7 +101,7 @@ class Route(Struct):
             if self.word:
                 if compare_digest(name, self.word):
                     return self.upstreams[0], f"/{rest}"
-                raise Malformed("this relay serves programs that were given its whole address")
+                raise Malformed("this relay serves only programs that send the secret word in its base URL")
             upstream = next((candidate for candidate in self.upstreams if candidate.name == name), None)
             if upstream is not None:
                 return upstream, f"/{rest}"

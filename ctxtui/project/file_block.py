@@ -44,7 +44,7 @@ _MAX_IMAGE_PIXELS: Final = 8_000
 def image_fault(image: FileBlock) -> str:
     """Reason why providers refuse this image; "" if they accept it."""
     if image.size is None or image.block is None:
-        return "no image that models read"
+        return "not an image that models read"
     if max(image.size.width, image.size.height) > _MAX_IMAGE_PIXELS:
         return f"{image.size.width} x {image.size.height} pixels: at most {_MAX_IMAGE_PIXELS:,} are taken"
     if len(image.block.body) > _MAX_IMAGE_CHARS:

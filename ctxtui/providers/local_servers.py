@@ -265,7 +265,7 @@ async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
                     "return_token_strs": True,
                 }
                 return "".join((await _post_json(http, f"{root}/tokenize", tokenize_body))["token_strs"])
-    raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
+    raise NotFound(f"{endpoint.name} has no way to show the prompt that it renders")
 
 
 async def _post_json(http: ClientSession, url: str, value: Json) -> Json:

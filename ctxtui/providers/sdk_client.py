@@ -173,7 +173,7 @@ class SdkClient:
         if 300 <= status < 400:
             address = mask_url(self._mask.mask_text(headers.get("location", "another address")))
             return ProviderError(
-                f"{status} the server sends requests on to {address}",
+                f"{status} the server redirects to {address}",
                 status=status,
                 place=str(self.endpoint),
                 way_out="not followed: if that is the right address, give it with --base-url",

@@ -66,7 +66,7 @@ def translate_error(error: sqlite3.Error, path: Path) -> CtxtuiError:
     for part, kind, explanation, way_out in _MESSAGES:
         if part.lower() in message.lower():
             return kind(f"{explanation} ({message})", place=str(path), way_out=way_out.format(ELSEWHERE))
-    return CtxtuiError(f"the database refused: {message}", place=str(path))
+    return CtxtuiError(f"the database reports an error: {message}", place=str(path))
 
 
 _MIN_FREE_BYTES: Final = 65_536

@@ -59,7 +59,7 @@ def backup(path: Path, to: Path, now: float) -> Path:
     try:
         return copy_into(path, to)
     except FileExistsError:
-        raise CtxtuiError("there is a file already", place=str(to), way_out="name another one") from None
+        raise CtxtuiError("there is a file already", place=str(to), way_out="give another name") from None
     except OSError as error:
         raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(to)) from error
 
@@ -94,7 +94,7 @@ def _as_text(body: bytes) -> str | bytes:
 def vacuum(conn: sqlite3.Connection) -> None:
     """Return free space to the disk. Raises `InUse` if a session is hosted."""
     for id_, host in all_living_hosts(conn):
-        raise in_use_error(conn, id_, host, way_out="end it there first: meanwhile it could not be recorded")
+        raise in_use_error(conn, id_, host, way_out="end it there first: its calls could not be written meanwhile")
     conn.execute("VACUUM")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -29,13 +29,13 @@ class _BoundedUnpacker(BodyUnpacker):
     def _count(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
-            raise Malformed(f"a body that unpacks to more than {self._max_bytes >> 20} MiB")
+            raise Malformed(f"a body that decompresses to more than {self._max_bytes >> 20} MiB")
         return data
 
     def _next_member(self) -> None:
         self._members += 1
         if self._members > MAX_COMPRESSED_MEMBERS:
-            raise Malformed(f"a body packed in more than {MAX_COMPRESSED_MEMBERS} pieces")
+            raise Malformed(f"a body compressed in more than {MAX_COMPRESSED_MEMBERS} pieces")
 
 
 class _ZlibUnpacker(_BoundedUnpacker):
@@ -59,7 +59,7 @@ class _ZlibUnpacker(_BoundedUnpacker):
                 chunks.append(self._count(self._inner.decompress(data, self._left + 1)))
             except zlib.error as error:
                 if not (self._deflate and self._is_at_start):
-                    raise Malformed(f"a body that cannot be unpacked: {error}") from None
+                    raise Malformed(f"a body that cannot be decompressed: {error}") from None
                 self._deflate = False
                 self._start_member(-15)
                 continue
@@ -87,7 +87,7 @@ class _BrotliUnpacker(_BoundedUnpacker):
                     return b"".join(chunks)
                 data = b""
         except self._error as error:
-            raise Malformed(f"a body that cannot be unpacked: {error}") from None
+            raise Malformed(f"a body that cannot be decompressed: {error}") from None
 
 
 class _ZstdUnpacker(_BoundedUnpacker):
@@ -112,7 +112,7 @@ class _ZstdUnpacker(_BoundedUnpacker):
                 chunks.append(self._count(self._inner.decompress(data, self._left + 1)))
                 data = self._inner.unused_data
         except self._error as error:
-            raise Malformed(f"a body that cannot be unpacked: {error}") from None
+            raise Malformed(f"a body that cannot be decompressed: {error}") from None
         return b"".join(chunks)
 
 
@@ -134,5 +134,5 @@ def make_unpacker(encoding: str, max_bytes: int = MAX_BODY_BYTES) -> BodyUnpacke
     if not names:
         return BodyUnpacker()
     if len(names) > 1 or names[0] not in _UNPACKERS:
-        raise Malformed(f"a body packed as {encoding!r}, which cannot be read here")
+        raise Malformed(f"a body compressed as {encoding!r}, which ctxtui cannot read")
     return _UNPACKERS[names[0]](max_bytes)

@@ -66,7 +66,7 @@ def _plan_edit(workspace: Workspace, arguments: Mapping[str, Json]) -> PlannedWr
 def execute_plan(workspace: Workspace, planned: PlannedWrite) -> str:
     """Do the planned write. Raises `ChangedMeanwhile`, and the errors of `Workspace.write`."""
     if workspace.resolve(planned.given_path) != Path(planned.path):
-        raise ChangedMeanwhile("the path leads elsewhere by now", place=planned.given_path, way_out="ask again")
+        raise ChangedMeanwhile("the path now leads to another file", place=planned.given_path, way_out="ask again")
     if not workspace.write(planned.path, planned.after, planned.before):
         raise ChangedMeanwhile("the file changed meanwhile", place=planned.path, way_out="read it and ask again")
     return planned.result_text

@@ -54,7 +54,7 @@ def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) 
         f"SELECT {_wrong_column_sql(columns)} FROM {table} WHERE ({where}) AND {_wrong_column_sql(columns)} != ''", args
     )
     for (name,) in rows_with_fault:
-        raise Damaged(f"{table}.{name} is of another kind than it should be")
+        raise Damaged(f"{table}.{name} has a value of the wrong type or size")
 
 
 @cache

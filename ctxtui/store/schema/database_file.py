@@ -38,7 +38,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
 def _check_no_folder(path: Path) -> None:
     if path.is_dir():
-        raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
+        raise Unreadable("the database's path is a folder", place=str(path), way_out=ELSEWHERE)
 
 
 def make_private(path: Path) -> None:

@@ -44,7 +44,7 @@ def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
     row = _make_cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
     if row is None:
-        raise LookupError(f"the session {key} is in an index alone")
+        raise LookupError(f"the session {key} is in an index but not in its table")
     return _make_row(row, [py_text(tag) for (tag,) in tags])
 
 

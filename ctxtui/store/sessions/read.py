@@ -104,7 +104,7 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
         listed = threads[row["thread"]]
         call = decode_call(row, listed, heads, skeletons)
         if call.thread not in session.threads:
-            raise Damaged(f"call {call.id} is of the thread {call.thread!r}, which there is not")
+            raise Damaged(f"call {call.id} belongs to the thread {call.thread!r}, which does not exist")
         session.calls[call.id] = call
         numbers.setdefault(listed, []).append((row["number"], call.id))
     session.order = {thread: [id_ for _, id_ in sorted(pairs)] for thread, pairs in numbers.items()}
@@ -140,7 +140,7 @@ def _make_usage(row: Any) -> Usage | None:
     if row["fresh"] is None:
         return None
     if any(row[name] is None for name in USAGE):
-        raise Damaged(f"the usage of call {row['id']} is not whole")
+        raise Damaged(f"the usage of call {row['id']} lacks figures")
     flags = {name: bool(row[name]) for name in ("output_final", "has_cache")}
     return Usage(**{name: row[name] for name in USAGE}, **flags, cost=row["reported_cost"])
 

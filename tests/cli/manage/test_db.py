@@ -121,7 +121,7 @@ def run_doctor(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_folder_with_the_name_of_the_database(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "ctxtui.db").mkdir(parents=True)
-    assert "is a folder's" in run_doctor(capsys)
+    assert "path is a folder" in run_doctor(capsys)
     assert answer(capsys, "db", "info", code=4)["error"]["place"] == str(home / "ctxtui.db")
 
 
