@@ -96,7 +96,7 @@ def _note_plugin_failures() -> None:
 
 
 def _is_open_request(arguments: Sequence[str]) -> bool:
-    """Whether to open a screen: Home without arguments, or the recording that the one names."""
+    """Whether to open Home (no arguments), or the recording that the only argument names."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(

@@ -120,7 +120,7 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def repeats(session: str = "last") -> str:
-        """List duplicate content in the context, with the tokens that could go."""
+        """List duplicate content in the context, with the tokens that removing it would free."""
         return await _run_command("show", "--repeats", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -161,7 +161,7 @@ def _add_library(app: MCPServer, settings: Settings) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def recall(name: str) -> str:
-        """Read an externalized block, by the name in its {{REF:name}}."""
+        """Read a block that was moved out of the context, by the name in its {{REF:name}}."""
         try:
             return await asyncio.to_thread(read_artifact, name.removeprefix("{{REF:").removesuffix("}}"), settings)
         except CtxtuiError as error:

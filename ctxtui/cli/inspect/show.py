@@ -79,7 +79,7 @@ from ctxtui.views.text.table import Column, Table
 @click.option(
     "--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), and if caching them pays."
 )
-@click.option("--repeats", is_flag=True, help="List duplicate content, with the tokens that could go.")
+@click.option("--repeats", is_flag=True, help="List duplicate content, with the tokens that removing it would free.")
 @click.option(
     "--phases", is_flag=True, help="List phases: by your notes 'phase: ...', the setting `phases`, or by turn."
 )

@@ -129,8 +129,9 @@ does; after twice the time (at least `MAX_LISTING_SECONDS`) it is done anyway.
 class SessionWatcher:
     """Threads that find and read sessions for `screen`, and post the messages above.
 
-    Every `TICK_SECONDS` held requests (`held_reasons`) are checked, and the folders, or, if nothing is listed, the
-    files in `watched`; folders pause after a listing (`LISTING_PAUSE_FACTOR`).
+    Every `TICK_SECONDS` it looks for held requests (`held_reasons`), then for changed folders, to list all sessions
+    again; without a listing it looks for changed files in `watched`. After a listing, folders are left alone for a
+    while (`LISTING_PAUSE_FACTOR`).
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class ShowBlocks(ListCommand):
 
 
 class ShowRepeats(ListCommand):
-    """List blocks of this context with a copy elsewhere, with the tokens that could go.
+    """List blocks of this context with a copy elsewhere, and the tokens that they could free.
 
     They are duplicates, near duplicates, files read again, changed since, or still on disk.
     """
