@@ -96,7 +96,7 @@ def _note_plugin_failures() -> None:
 
 
 def _is_open_request(arguments: Sequence[str]) -> bool:
-    """True for no argument, or one that is no command or option: open Home or that recording."""
+    """Whether to open a screen: Home without arguments, or the recording that the one names."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(
@@ -148,7 +148,8 @@ class _Output(io.FileIO):
 def _prepare_streams() -> _Output | None:
     """Open closed standard streams, and replace standard output by one that remembers errors.
 
-    No other file must get the numbers of closed streams. None if the caller of `run` has replaced standard output.
+    A file opened later would get the number of a closed stream. Returns None if the caller of `run` has replaced
+    standard output.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open

@@ -1,4 +1,4 @@
-"""Common parts of the stream readers of all dialects: their protocol, deltas, and merging these."""
+"""Common parts of the stream readers of all dialects: protocol, deltas, and merging these."""
 
 from __future__ import annotations
 

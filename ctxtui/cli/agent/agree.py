@@ -48,7 +48,7 @@ from ctxtui.views.text.span import Span
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(
-    "-n", "--calls", type=click.IntRange(min=1), default=8, show_default=True, metavar="N", help="Number of calls."
+    "-n", "--calls", type=click.IntRange(min=1), default=8, show_default=True, metavar="N", help="Send at most N calls."
 )
 @click.option("--budget-usd", type=click.FloatRange(min=0), required=True, metavar="X", help="Maximum cost.")
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile (repeatable).")

@@ -94,7 +94,7 @@ class NumberOrAuto(click.ParamType[int]):
     "allow",
     metavar="TOOL",
     multiple=True,
-    help="A tool that needs no permission, or a pattern; agent: sub-agents. Repeatable.",
+    help="Allow this tool, or those that match a pattern; agent: sub-agents. Repeatable.",
 )
 @click.option(
     "--server", "servers", metavar="NAME", multiple=True, help="Use only this MCP server, or pattern; repeatable."

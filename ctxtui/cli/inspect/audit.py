@@ -44,7 +44,9 @@ _NAME: Final = 38
     "Example: ctxtui audit last",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=SessionName())
-@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count with a simple rule instead.")
+@click.option(
+    "--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count tokens by a simple rule, for comparison."
+)
 @JSON_OPTION
 @click.pass_context
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:

@@ -47,7 +47,9 @@ from ctxtui.views.text.status_line import describe_cold_send
     "Example: ctxtui cache last --hook",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
-@click.option("--markers", is_flag=True, help="Show what other cache markers would have cost, and the value of each.")
+@click.option(
+    "--markers", is_flag=True, help="Show what other cache markers would have cost, and what each recorded one gained."
+)
 @click.option(
     "--hook", is_flag=True, help="Let Claude Code announce messages after the cache expired (UserPromptSubmit)."
 )

@@ -76,13 +76,21 @@ from ctxtui.views.text.table import Column, Table
 )
 @click.option("--threads", is_flag=True, help="List the threads: calls, peaks, costs.")
 @click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
-@click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), with cacheability.")
+@click.option(
+    "--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), and if caching them pays."
+)
 @click.option("--repeats", is_flag=True, help="List duplicate content, with the tokens that could go.")
 @click.option(
     "--phases", is_flag=True, help="List phases: by your notes 'phase: ...', the setting `phases`, or by turn."
 )
-@click.option("--phase-rule", metavar="RULE", help="turn, epoch, call, or an expression such as 'Generation \\d+'.")
-@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count with a simple rule instead.")
+@click.option(
+    "--phase-rule",
+    metavar="RULE",
+    help="Start phases at each turn, epoch or call, or where this matches: 'Generation \\d+'.",
+)
+@click.option(
+    "--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count tokens by a simple rule, for comparison."
+)
 @JSON_OPTION
 @click.pass_context
 def show(

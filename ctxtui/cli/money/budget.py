@@ -45,7 +45,7 @@ from ctxtui.views.text import safe_text
     "takes",
     multiple=True,
     metavar="PART=TOKENS",
-    help="Tokens of system, tools, task or answer, instead of the counted ones; any other name is added.",
+    help="Reserve these tokens for system, tools, task or answer, not the counted ones; other names are further parts.",
 )
 @click.option("--hub", is_flag=True, help="Get the window of the model OWNER/NAME from huggingface.co; no key is sent.")
 @JSON_OPTION

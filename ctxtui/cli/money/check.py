@@ -47,7 +47,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
 @click.option("--max-context", metavar="N", help="Maximum tokens of any context, the next one included: 100k.")
 @click.option("--max-block-chars", metavar="N", help="Maximum characters of a block: 10000.")
 @click.option(
-    "--min-cache-read", metavar="SHARE", help="Minimum of tokens read from the cache / all input tokens: 30%."
+    "--min-cache-read", metavar="SHARE", help="Minimum share of input tokens that were read from the cache: 30%."
 )
 @click.option(
     "--max-rewrites",
@@ -60,7 +60,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "--min-read-per-write",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Minimum of tokens read from the cache / written: 1.",
+    help="Minimum number of tokens read from the cache for each token written to it: 1.",
 )
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Maximum seconds of a call.")
 @click.option(

@@ -50,6 +50,7 @@ class Pace:
         """Whether the user waits for figures: until the first `worked`, and from `ask` to the next one."""
 
     def grew(self) -> None:
+        """Note that the session has grown, so that the next round can wait."""
         self._quiet_end = self._clock() + QUIET_SECONDS
 
     def worked(self, seconds: float) -> None:
@@ -58,6 +59,7 @@ class Pace:
         self._due = self._clock() + min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, PAUSE_FACTOR * seconds))
 
     def ask(self) -> None:
+        """Note that the user waits for figures: the next round begins at once."""
         self._due, self.is_urgent = 0.0, True
 
     def left(self) -> float:
@@ -212,18 +214,22 @@ class SessionLoader:
         self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
 
     def resume(self) -> None:
+        """End the pause for a key."""
         self._paused_until = 0.0
         self._key_handled.set()
 
     def wait_for_keys(self) -> None:
+        """Wait while a key is handled; called by the threads between slices of work."""
         left = self._paused_until - time.monotonic()
         if left > 0:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
+        """Let the reading thread go on: what it posted is drawn."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:
+        """Compute the figures of `study` from now on."""
         self._study = study
         self._more.set()
 
@@ -269,7 +275,7 @@ class SessionLoader:
             computed = self._compute()
             if self._stop.is_set():
                 return
-            # Otherwise there was nothing to compute.
+            # If neither holds, there was nothing to compute.
             if computed or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))

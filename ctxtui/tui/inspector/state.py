@@ -138,6 +138,7 @@ class InspectorState:
         self.on.shown.emit()
 
     def fit(self) -> None:
+        """Update the panes for another size or for new facts; the cursor stays on its block."""
         if self.study is None or self.recording_end is not None or not self.study.session.threads:
             return
         transcript = self.panels.transcript
@@ -156,12 +157,14 @@ class InspectorState:
             self._access.after_frame(self.show)
 
     def filter(self, shown: tuple[str, ...]) -> None:
+        """Show each category in its display mode of `shown`; folded texts open again."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.folded.clear()
         self.shown = shown
         self.show()
 
     def show_only_edits(self, only: bool) -> None:
+        """Show only rows that edits touch, or all rows."""
         if only == self.only_edits:
             return
         self.only_edits = only
@@ -170,6 +173,7 @@ class InspectorState:
         self.show()
 
     def read(self, reads: bool) -> None:
+        """Start or end reading mode."""
         self.panels.set_reading(reads)
         self._access.replan()
         self._access.after_frame(self.show)
@@ -195,6 +199,7 @@ class InspectorState:
         self.edits = edits
 
     def set_held_countdown(self, left: int | None) -> None:
+        """Set the seconds until the held request is sent (None: none is held)."""
         before, self.held_countdown = self.held_countdown, left
         if (before is None) != (left is None):
             self.show()
@@ -259,6 +264,7 @@ class InspectorState:
             self.panels.transcript.update_rows(place)
 
     def follow(self, follows: bool) -> None:
+        """Start or stop following a growing recording, by the user's choice."""
         self.follows = self._follows_by_hand = follows
 
     # For lists
@@ -288,6 +294,7 @@ class InspectorState:
         self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)
 
     def subscribe_messages(self, do: Callable[[Spans], object]) -> Callable[[], object]:
+        """Call `do` with each message shown; call the result to end that."""
         self.on.message_shown.subscribe(do)
         return lambda: self.on.message_shown.unsubscribe(do)
 
@@ -297,6 +304,7 @@ class InspectorState:
         return rows.readings.preview(node)
 
     def price_all(self) -> None:
+        """Price the calls of all threads in the background."""
         if self.study is not None:
             for id_ in list(self.study.session.threads):
                 self.study.thread(id_)
@@ -326,6 +334,7 @@ class InspectorState:
         self.loader.work_on(self.study)
 
     def add_news(self, news: RecordingNews) -> None:
+        """Add a part of the recording that was read, and update the screen."""
         if self.loaded is None:
             return
         at_end = self.at_end
@@ -394,6 +403,7 @@ class InspectorState:
             self.panels.show_progress(study, self.shown)
 
     def check_live(self) -> None:
+        """Check whether the recording is still being written, and show a change."""
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()

@@ -30,7 +30,7 @@ def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
 
 
 def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
-    """Text for the title rule: how the cache is kept warm, else the kind or age of the forecast."""
+    """Text for the title rule: an old forecast, how the cache is kept warm, or the kind."""
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     if keep_warm is not None:

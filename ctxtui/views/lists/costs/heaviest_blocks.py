@@ -1,6 +1,7 @@
 """The list of blocks by weight: tokens, calls, carried tokens, cost, cache stability.
 
-Stability is the share of later calls in which a block stayed, in three steps: it tells whether caching it pays.
+Stability (high, medium, low) is the share of later calls of its epoch that had a block after an unchanged prefix: it
+tells whether caching the block pays.
 """
 
 from __future__ import annotations

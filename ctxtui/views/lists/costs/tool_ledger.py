@@ -1,4 +1,4 @@
-"""The tool ledger over all sessions: cost of each tool, and to keep, defer or drop it."""
+"""The tool ledger over all sessions: what each tool costs, and whether to keep it."""
 
 from __future__ import annotations
 
