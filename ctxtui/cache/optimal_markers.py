@@ -108,15 +108,16 @@ def _choices(
             markers = (*renewed, *new)
             after = dict(live)
             for marker in markers:
-                own = live.get(marker.position.key)
-                lasts = own.life if own else marker.life
-                after[marker.position.key] = CachedPrefix(marker.position.key, at + lasts, lasts)
+                entry_before = live.get(marker.position.key)
+                life = entry_before.life if entry_before else marker.life
+                after[marker.position.key] = CachedPrefix(marker.position.key, at + life, life)
             yield markers, cost, ahead.useful(n, after.values())
 
 
 def _writes(
     call: TimedPrompt, hit: PrefixEnd | None, places: Sequence[PrefixEnd]
 ) -> Iterator[tuple[tuple[CacheMarker, ...], float]]:
+    """Yield the ways to write after `hit` at `places`: the new markers, and the call's cost."""
     prompt, rates = call.prompt, call.rates
     read = prompt.tokens(hit.node) if hit else 0
     lives = sorted(rates.writes, reverse=True)
@@ -144,21 +145,21 @@ def _free_markers(
     """Yield choices of markers at no cost: at live entries, and in what is written anyway."""
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
-    life = {
+    life_by_key = {
         position.key: next(marker.life for marker in new if marker.position.number > position.number)
         for position in places
         if position.number < end
     }
     free = [
-        CacheMarker(position, life[position.key])
+        CacheMarker(position, life_by_key[position.key])
         for position in places
-        if position.key in life and position.key not in written_keys
+        if position.key in life_by_key and position.key not in written_keys
     ]
     live = [CacheMarker(position, 0.0) for position in live_positions]
     hit, rest = live[:1], [*live[1:], *free]
     slots = max_markers - len(new) - len(hit)
-    for some in combinations(rest, min(len(rest), max(0, slots))):
-        yield [*hit, *some]
+    for chosen in combinations(rest, min(len(rest), max(0, slots))):
+        yield [*hit, *chosen]
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
@@ -176,8 +177,8 @@ def simulate_cost(
 ) -> tuple[float, list[CacheOutcome]]:
     """The cost of `calls` with these `markers` in the simulator, and each call's outcome."""
     simulator, total, outcomes = Simulator(), 0.0, []
-    for call, own in zip(calls, markers, strict=True):
-        outcome = simulator.send(call.prompt._replace(markers=tuple(own)), call.at)
+    for call, call_markers in zip(calls, markers, strict=True):
+        outcome = simulator.send(call.prompt._replace(markers=tuple(call_markers)), call.at)
         total += call.rates.cost(outcome)
         outcomes.append(outcome)
     return total, outcomes
