@@ -151,11 +151,11 @@ class Send(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then `Waited`."""
+    """Wait `seconds` before `attempt` of `max_attempts` because of `reason`; then `Waited`."""
 
     seconds: float
     attempt: int
-    most: int
+    max_attempts: int
     reason: str
 
 

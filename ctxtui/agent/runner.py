@@ -129,8 +129,8 @@ class Runner:
                 self._start(self._prepare)
             case events.Send(attempt):
                 self._start(partial(self._send, attempt))
-            case events.Wait(seconds, attempt, most, reason):
-                self._around.tell(progress.RetryWaits(seconds, attempt, most, reason))
+            case events.Wait(seconds, attempt, max_attempts, reason):
+                self._around.tell(progress.RetryWaits(seconds, attempt, max_attempts, reason))
                 self._start(partial(self._wait, seconds))
             case events.StopListening():
                 assert self._task is not None

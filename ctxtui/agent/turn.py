@@ -76,8 +76,8 @@ class TurnState(Struct, frozen=True, kw_only=True):
     - `hold`: the next request is held. `release_next`: the one being prepared must be sent now.
     - `allowed`, `refused`: tools that the user decided on for the whole session.
     - `attended`: there is a user to ask.
-    - `rounds`: number of requests of this turn, or since the user released a held one; requests after the first `most`
-      are held (0: no limit).
+    - `rounds`: number of requests of this turn, or since the user released a held one; after `max_rounds` of them,
+      further requests are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -94,7 +94,7 @@ class TurnState(Struct, frozen=True, kw_only=True):
     refused: frozenset[str] = frozenset()
     attended: bool = True
     rounds: int = 0
-    most: int = 0
+    max_rounds: int = 0
 
     @property
     def is_running(self) -> bool:
@@ -134,7 +134,9 @@ def _toggle_hold(state: TurnState, _: HoldNext) -> Step:
 
 
 def _handle_prepared(state: TurnState, event: Prepared) -> Step:
-    limit_reason = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
+    limit_reason = (
+        f"{state.rounds} rounds in this turn" if state.max_rounds and state.rounds >= state.max_rounds else ""
+    )
     reason = "you asked for it" if state.hold else "" if state.release_next else event.reason or limit_reason
     state = replace(state, release_next=False)
     if reason:

@@ -132,7 +132,7 @@ def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
 class _Case(NamedTuple):
     """Two requests with their outcomes.
 
-    `parted` (of `before`) and `instead` (of `now`) are the first nodes in which they differ; `ROOT`: it ends there.
+    `before_node` and `now_node` are the first nodes in which they differ (`ROOT`: that request ends there).
     """
 
     tree: Tree
@@ -140,8 +140,8 @@ class _Case(NamedTuple):
     now: SentRequest
     left: CacheOutcome
     outcome: CacheOutcome
-    parted: int
-    instead: int
+    before_node: int
+    now_node: int
 
 
 def _below_minimum(outcome: CacheOutcome) -> MissExplanation | None:
@@ -155,8 +155,8 @@ def _markers(case: _Case) -> MissExplanation | None:
     # Without markers, a prefix may also be below the minimum because the requests differ early: the cause is then that
     # difference.
     rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
-    parted = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
-    return None if parted else _below_minimum(case.outcome)
+    has_other_cause = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
+    return None if has_other_cause else _below_minimum(case.outcome)
 
 
 def _short(case: _Case) -> MissExplanation | None:
@@ -188,8 +188,8 @@ def _parameter(case: _Case) -> MissExplanation | None:
 
 
 def _tools(case: _Case) -> MissExplanation | None:
-    node = case.instead or case.parted
-    if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
+    node = case.now_node or case.before_node
+    if node == ROOT or "tools" not in (_section(case, case.before_node), _section(case, case.now_node)):
         return None
     return MissExplanation(TOOLS, describe_tool_changes(case.tree, case.before.head, case.now.head))
 
@@ -216,8 +216,8 @@ def _stripped(case: _Case) -> MissExplanation | None:
     positions = [
         position for position in case.before.prompt.last.back() if case.tree.holds(case.now.head, position.node)
     ]
-    gone = [position for position in positions if ours.get(position.node) != position.key]
-    return MissExplanation(STRIPPED) if gone else None
+    changed = [position for position in positions if ours.get(position.node) != position.key]
+    return MissExplanation(STRIPPED) if changed else None
 
 
 def _is_still_prefix(case: _Case) -> bool:

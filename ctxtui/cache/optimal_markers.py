@@ -64,9 +64,9 @@ def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda
 
 
 def _search(
-    calls: Sequence[TimedPrompt], ahead: CallsAhead, least: Sequence[float], states: int | None, most: float
+    calls: Sequence[TimedPrompt], ahead: CallsAhead, least: Sequence[float], states: int | None, max_cost: float
 ) -> _Path:
-    """Find the cheapest path through `calls` that costs less than `most`. An infinite cost if there is none.
+    """Find the cheapest path through `calls` that costs less than `max_cost`. An infinite cost if there is none.
 
     At each call the cheapest `states` are followed (None: all). `least[n]` is a lower bound of the cost of the calls
     from `n` on.
@@ -75,7 +75,7 @@ def _search(
     for n, call in enumerate(calls):
         paths_after: dict[State, _Path] = {}
         for state, path in paths.items():
-            for markers, cost, after in _choices(n, call, state, ahead, most - path.cost - least[n + 1]):
+            for markers, cost, after in _choices(n, call, state, ahead, max_cost - path.cost - least[n + 1]):
                 total = path.cost + cost
                 if (previous := paths_after.get(after)) is None or total < previous.cost:
                     paths_after[after] = _Path(total, (*path.marks, markers))
@@ -93,30 +93,31 @@ def _minimum_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def _choices(
-    n: int, call: TimedPrompt, state: State, ahead: CallsAhead, most: float
+    n: int, call: TimedPrompt, state: State, ahead: CallsAhead, max_cost: float
 ) -> Iterator[tuple[tuple[CacheMarker, ...], float, State]]:
-    """Yield the choices at call `n` that cost less than `most`: markers, cost, state afterwards."""
+    """Yield choices at call `n` that cost less than `max_cost`: markers, cost, state afterwards."""
     prompt, at = call.prompt, call.at
     live = {entry.key: entry for entry in state if entry.until >= at}
     live_positions = ahead.positions_with_keys(n, live) if live else []
     hit = live_positions[0] if live_positions else None
     places = ahead.writable_positions(n, hit)
     for new, cost in ahead.writes(n, hit):
-        if cost >= most:
+        if cost >= max_cost:
             continue
         for renewed in _free_markers(live_positions, places, new, prompt.rules.markers):
             markers = (*renewed, *new)
             after = dict(live)
             for marker in markers:
-                own = live.get(marker.position.key)
-                lasts = own.life if own else marker.life
-                after[marker.position.key] = CachedPrefix(marker.position.key, at + lasts, lasts)
+                entry_before = live.get(marker.position.key)
+                life = entry_before.life if entry_before else marker.life
+                after[marker.position.key] = CachedPrefix(marker.position.key, at + life, life)
             yield markers, cost, ahead.useful(n, after.values())
 
 
 def _writes(
     call: TimedPrompt, hit: PrefixEnd | None, places: Sequence[PrefixEnd]
 ) -> Iterator[tuple[tuple[CacheMarker, ...], float]]:
+    """Yield the ways to write after `hit` at `places`: the new markers, and the call's cost."""
     prompt, rates = call.prompt, call.rates
     read = prompt.tokens(hit.node) if hit else 0
     lives = sorted(rates.writes, reverse=True)
@@ -139,26 +140,26 @@ def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[Prefi
 
 
 def _free_markers(
-    live_positions: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMarker], most: int
+    live_positions: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMarker], max_markers: int
 ) -> Iterator[list[CacheMarker]]:
     """Yield choices of markers at no cost: at live entries, and in what is written anyway."""
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
-    life = {
+    life_by_key = {
         position.key: next(marker.life for marker in new if marker.position.number > position.number)
         for position in places
         if position.number < end
     }
     free = [
-        CacheMarker(position, life[position.key])
+        CacheMarker(position, life_by_key[position.key])
         for position in places
-        if position.key in life and position.key not in written_keys
+        if position.key in life_by_key and position.key not in written_keys
     ]
     live = [CacheMarker(position, 0.0) for position in live_positions]
     hit, rest = live[:1], [*live[1:], *free]
-    slots = most - len(new) - len(hit)
-    for some in combinations(rest, min(len(rest), max(0, slots))):
-        yield [*hit, *some]
+    slots = max_markers - len(new) - len(hit)
+    for chosen in combinations(rest, min(len(rest), max(0, slots))):
+        yield [*hit, *chosen]
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
@@ -176,8 +177,8 @@ def simulate_cost(
 ) -> tuple[float, list[CacheOutcome]]:
     """The cost of `calls` with these `markers` in the simulator, and each call's outcome."""
     simulator, total, outcomes = Simulator(), 0.0, []
-    for call, own in zip(calls, markers, strict=True):
-        outcome = simulator.send(call.prompt._replace(markers=tuple(own)), call.at)
+    for call, call_markers in zip(calls, markers, strict=True):
+        outcome = simulator.send(call.prompt._replace(markers=tuple(call_markers)), call.at)
         total += call.rates.cost(outcome)
         outcomes.append(outcome)
     return total, outcomes

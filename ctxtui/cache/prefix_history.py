@@ -64,11 +64,11 @@ class PrefixHistory:
             self._owners[position.key] = (number, position.number)
         return number
 
-    def has(self, use: int, owner: int, number: int) -> bool:
-        """Whether request `use` has the prefix that ends at position `number` of request `owner`."""
-        while use > owner:
-            step = self.uses[use]
-            if step.number < number:
+    def has(self, request: int, owner: int, number: int) -> bool:
+        """Whether `request` has the prefix that ends at position `number` of the request `owner`."""
+        while request > owner:
+            use = self.uses[request]
+            if use.number < number:
                 return False
-            use = step.parent
-        return use == owner
+            request = use.parent
+        return request == owner

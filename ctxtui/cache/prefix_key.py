@@ -228,7 +228,8 @@ class PrefixKeys:
 
     def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """Extend `positions` from `position` over `missing`; returns the last position."""
-        bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
+        without_thinking = positions is not self._current
+        bounded, places, usual = self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
         for here in missing:
@@ -247,26 +248,29 @@ class PrefixKeys:
                 hashed.update(position.key + block.digest.encode())
                 position = PrefixEnd(hashed.digest(), position, here.id, position.number + 1, section, role)
             else:
-                position = self._next_position(position, here, bare)
+                position = self._next_position(position, here, without_thinking)
             positions[here.id] = position
         return position
 
-    def _next_position(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
+    def _next_position(self, before: PrefixEnd, node: Node, without_thinking: bool) -> PrefixEnd:
+        """The position after the block of `node`; `before` if the block is not in the prompt."""
         block = node.block
         fresh, section, role = self._places.get(node.place) or self._hash_place(node.place)
-        heads = block.kind == HEADER
-        thought = node.category == _THINKING and not heads
-        if (bare and thought) or (not self._bounded and _is_uncached(section, block)):
+        is_header = block.kind == HEADER
+        is_thinking = node.category == _THINKING and not is_header
+        if (without_thinking and is_thinking) or (not self._bounded and _is_uncached(section, block)):
             return before
         if block.kind == "compaction" and not self._bounded:
             before = _before_messages(before)
-        content_key = header_key(block.value()) if heads else block.digest.encode()
+        content_key = header_key(block.value()) if is_header else block.digest.encode()
         key = before.key if section == before.section else self._section_key(before, section)
         hashed = fresh()
         hashed.update(key + content_key)
-        opens = self._bounded and (heads or self._is_own_item(node))
-        served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
-        return PrefixEnd(hashed.digest(), before, node.id, before.number + 1, section, role, opens, served)
+        opens_message = self._bounded and (is_header or self._is_own_item(node))
+        is_server_result = block.kind.endswith("_tool_result") and block.kind != "tool_result"
+        return PrefixEnd(
+            hashed.digest(), before, node.id, before.number + 1, section, role, opens_message, is_server_result
+        )
 
     def _hash_place(self, place: Place) -> _PlaceHash:
         parts = self._places[place] = _place_hash(place.section, place.role)
@@ -274,8 +278,8 @@ class PrefixKeys:
 
     def _is_own_item(self, node: Node) -> bool:
         """Whether a block is an item of its own, outside messages, as OpenAI's Responses have them."""
-        inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
-        return self._salt.dialect == RESPONSES and not inside
+        is_inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
+        return self._salt.dialect == RESPONSES and not is_inside
 
     def _section_key(self, before: PrefixEnd, section: str) -> bytes:
         """Key that the first block of `section` continues from, with the salts up to it."""

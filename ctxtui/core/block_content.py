@@ -110,16 +110,16 @@ def _read_text(value: dict[str, Json]) -> BlockContent:
 
 
 def _read_thinking(value: dict[str, Json]) -> BlockContent:
-    words = value.get("thinking") or value.get("text") or ""
-    if not words:
+    text = value.get("thinking") or value.get("text") or ""
+    if not text:
         parts = [*as_list(value.get("summary")), *as_list(value.get("content"))]
-        words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
+        text = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
     cipher = value.get("encrypted_content") or value.get("data") or ""
     hidden = len(cipher) if isinstance(cipher, str) else 0
     signature = value.get("signature", value.get("thoughtSignature"))
-    if not words and isinstance(signature, str):
+    if not text and isinstance(signature, str):
         hidden = len(signature)
-    return BlockContent(text=_as_text(words), hidden=hidden)
+    return BlockContent(text=_as_text(text), hidden=hidden)
 
 
 def _inner_object(value: dict[str, Json]) -> dict[str, Json]:

@@ -44,16 +44,16 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range,
         todo += reversed(_ranges_between(cuts, (start, end), (first, last)))
 
 
-def _count_equal(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+def _count_equal(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, limit: int) -> int:
     count = 0
-    while count < most and a[i + count] == b[j + count]:
+    while count < limit and a[i + count] == b[j + count]:
         count += 1
     return count
 
 
-def _count_equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+def _count_equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, limit: int) -> int:
     count = 0
-    while count < most and a[i - count - 1] == b[j - count - 1]:
+    while count < limit and a[i - count - 1] == b[j - count - 1]:
         count += 1
     return count
 

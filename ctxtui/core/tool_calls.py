@@ -71,9 +71,9 @@ def _first_of_many(arguments: Mapping[str, Json]) -> str:
     """The first text in a list of things (todos, edits); else everything as JSON."""
     for items in arguments.values():
         if isinstance(items, list) and items and isinstance(items[0], Mapping):
-            words = next((word for word in items[0].values() if isinstance(word, str) and len(word) > 2), "")
-            if words:
-                return words + (f" (+{len(items) - 1})" if len(items) > 1 else "")
+            text = next((word for word in items[0].values() if isinstance(word, str) and len(word) > 2), "")
+            if text:
+                return text + (f" (+{len(items) - 1})" if len(items) > 1 else "")
     return dump_text(arguments)
 
 

@@ -20,7 +20,7 @@ _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label",
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
 _VERSION: Final = re.compile(r"(_use)?(_preview)?(_\d{4}_\d\d_\d\d)?$")
-"""What a provider's own tool has in its type, and its calls have not: ``web_search_preview_2025_03_11``."""
+"""The end of the type of a provider's own tool, which its calls lack: ``web_search_preview_2025_03_11``."""
 _MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
 """Signs in JSON that a server is an MCP server."""
 _REFERENCE: Final = re.compile(

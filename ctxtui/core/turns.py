@@ -57,22 +57,22 @@ class Turns:
 
         For a turn that is in no call yet, the number that it would get in the next one.
         """
-        new, known = self._new_turns(self._tree[node].turn_start)
-        return self._match_numbers(new, known)[-1] if new else self._numbers.get(known, 0)
+        new, numbered = self._new_turns(self._tree[node].turn_start)
+        return self._match_numbers(new, numbered)[-1] if new else self._numbers.get(numbered, 0)
 
     def _number_context(self, head: int) -> int:
         last = self._tree[head].turn_start
-        new, known = self._new_turns(last)
-        numbers = self._match_numbers(new, known)
+        new, numbered = self._new_turns(last)
+        numbers = self._match_numbers(new, numbered)
         self._numbers.update(zip(new, numbers, strict=True))
         self.count = max(self.count, *numbers, 0)
         if not self._before or self._before[-1] != last:
-            shared = self._turns_until(known)
+            shared = self._turns_until(numbered)
             # One more turn of a long context: the known ones are neither walked nor copied.
             if shared is self._before:
                 self._before.extend(new)
             else:
-                self._before = [*shared, *new] if shared or known == ROOT else self._turn_starts(last)
+                self._before = [*shared, *new] if shared or numbered == ROOT else self._turn_starts(last)
         return last
 
     def _new_turns(self, last: int) -> tuple[list[int], int]:
@@ -88,11 +88,11 @@ class Turns:
         new.reverse()
         return new, start
 
-    def _match_numbers(self, new: Sequence[int], known: int) -> list[int]:
-        """The numbers of the turns that begin with `new`, which follow the numbered one `known`."""
+    def _match_numbers(self, new: Sequence[int], numbered: int) -> list[int]:
+        """The numbers of the turns that begin with `new`, which follow the numbered one `numbered`."""
         # Turns of the previous context after the last shared one may be there at another position.
         tree, count, numbers = self._tree, self.count, list[int]()
-        rest = self._before[len(self._turns_until(known)) :] if new else []
+        rest = self._before[len(self._turns_until(numbered)) :] if new else []
         for start in new:
             same = next((n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None)
             if same is None:
@@ -109,8 +109,8 @@ class Turns:
         A user message has the number of the one that it replaces; inserted blocks belong to the turn before.
         """
         tree, numbers = self._tree, self._numbers
-        new, known = self._new_turns(tree[head].turn_start)
-        number = numbers.get(known, 0)
+        new, numbered = self._new_turns(tree[head].turn_start)
+        number = numbers.get(numbered, 0)
         rest = list(takewhile(lambda old: numbers[old] > number, reversed(self._before)))[::-1] if new else []
         unmatched: list[int] = []
         for start in (*new, ROOT):

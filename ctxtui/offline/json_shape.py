@@ -123,7 +123,7 @@ def type_of(value: Json) -> str:
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
 
 
-def clamp(value: Json, default: int, most: int) -> int:
-    """`value` if it is a whole number, else `default`; from 1 to `most`."""
+def clamp(value: Json, default: int, maximum: int) -> int:
+    """`value` if it is a whole number, else `default`; from 1 to `maximum`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else default
-    return max(1, min(number, most))
+    return max(1, min(number, maximum))

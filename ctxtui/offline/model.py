@@ -180,8 +180,8 @@ def _parse_intent(verb: str, word: str, arguments: str) -> Intent:
     if verb == "call":
         name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", arguments).partition(" ")
         return Intent(verb, word, name, re.sub(r"^\s*(?:tool\s+)?(?:(?:with|for|on)\s+)?", "", more))
-    parted = _WHERE.match(arguments) if verb in ("find", "write", "list") else None
-    subject, place = (parted[1], parted[2]) if parted else (arguments, "")
+    match = _WHERE.match(arguments) if verb in ("find", "write", "list") else None
+    subject, place = (match[1], match[2]) if match else (arguments, "")
     by_name = bool(_FILES.match(subject))
     subject, place = (
         text if _PRONOUN.match(text) else _LEAD.sub("", text + " ").strip() for text in (subject.strip(), place.strip())
@@ -431,10 +431,10 @@ class _InstanceMaker:
             return None
         if isinstance(schema_members.get("$ref"), str):
             return self.make(_resolve_reference(schema_members["$ref"], self._root), depth + 1)
-        given = [schema_members[key] for key in ("const", "default") if key in schema_members]
-        given += as_list(schema_members.get("enum"))
-        if given:
-            return self._spend(given[0])
+        preset = [schema_members[key] for key in ("const", "default") if key in schema_members]
+        preset += as_list(schema_members.get("enum"))
+        if preset:
+            return self._spend(preset[0])
         for several in ("anyOf", "oneOf", "allOf"):
             if as_list(schema_members.get(several)):
                 return self.make(schema_members[several][0], depth + 1)
@@ -480,8 +480,8 @@ def type_name(schema: Mapping[str, Json]) -> str:
     return str(kind) if kind else "object" if "properties" in schema else "string"
 
 
-def _clamp_length(value: Json, most: int) -> int:
-    return min(value, most) if isinstance(value, int) and value > 0 else 0
+def _clamp_length(value: Json, limit: int) -> int:
+    return min(value, limit) if isinstance(value, int) and value > 0 else 0
 
 
 def _nearest_number(schema: Mapping[str, Json], *, is_integer: bool) -> Json:

@@ -52,8 +52,8 @@ class Unit(Struct, frozen=True):
         return self.path or self.stored
 
 
-def _fold_case(words: str) -> str:
-    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i").replace("i\u0307", "i")  # of a dotted capital I
+def _fold_case(text: str) -> str:
+    return _NOT_INDEXED.sub(" ", text).casefold().replace("ı", "i").replace("i\u0307", "i")  # of a dotted capital I
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:

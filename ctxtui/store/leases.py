@@ -90,8 +90,8 @@ def in_use_error(conn: sqlite3.Connection, session_id: str, host: HostProcess, w
     if not way_out:
         branch = f"`ctxtui chat --continue {session_id}@N` makes a branch after call N"
         way_out = f"go on there, or {branch}" if calls else "go on there"
-    words = f"{session_id} is open in {host.description}"
-    return InUse(words, way_out=way_out, session=session_id, pid=host.pid, since=host.since)
+    message = f"{session_id} is open in {host.description}"
+    return InUse(message, way_out=way_out, session=session_id, pid=host.pid, since=host.since)
 
 
 def _file_inode(conn: sqlite3.Connection) -> int:

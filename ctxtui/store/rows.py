@@ -112,11 +112,11 @@ class Info(Struct, frozen=True, kw_only=True):
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def sql_text(words: str) -> str | bytes:
+def sql_text(text: str) -> str | bytes:
     """Convert text to a SQL value: a BLOB if it has lone surrogates, which UTF-8 cannot hold."""
-    if words.isascii() or not _SURROGATE.search(words):
-        return words
-    return words.encode("utf-8", "surrogatepass")
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-8", "surrogatepass")
 
 
 def py_text(value: str | bytes) -> str:

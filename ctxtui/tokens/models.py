@@ -18,7 +18,7 @@ from ctxtui.tokens.vocab import ENCODINGS
 SETTING: Final = "setting windows or models"
 """Source of a window that the user set, and of its usable part."""
 Counting = tuple[str, str, int, str, int]
-"""What counts of blocks depend on: encoding, image rule, tokens per page, tool rule, hidden envelope."""
+"""The facts that counts of blocks depend on: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
 
 class RequestLimits(NamedTuple):

@@ -29,8 +29,8 @@ def takes_marker(item: Item, dialect: str) -> bool:
     if dialect not in _KEYS:
         return False
     if dialect == ANTHROPIC:
-        words = item.block.member("text") if item.block.kind == "text" else "-"
-        return item.block.kind not in _UNMARKED and bool(str(words).strip())
+        text = item.block.member("text") if item.block.kind == "text" else "-"
+        return item.block.kind not in _UNMARKED and bool(str(text).strip())
     return (
         item.block.kind in _MARKED_OPENAI and item.place.role not in ("assistant", "tool") and item.block.kind != TOOL
     )

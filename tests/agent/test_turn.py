@@ -156,7 +156,7 @@ def test_hold_and_release() -> None:
 
 
 def test_many_rounds_are_held() -> None:
-    play = Play(TurnState(most=2))
+    play = Play(TurnState(max_rounds=2))
     play(ev.UserSaid("x"))
     for _ in range(2):
         assert play(ev.Prepared()) == [ev.Send(1)]

@@ -46,8 +46,8 @@ def _read_file(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     text = decode_text(workspace.read(arguments["path"]), arguments["path"])
     lines = text.splitlines()
     first = max(1, arguments.get("offset", 1))
-    most = max(1, arguments.get("limit", _DEFAULT_LINES))
-    chosen = lines[first - 1 : first - 1 + most]
+    limit = max(1, arguments.get("limit", _DEFAULT_LINES))
+    chosen = lines[first - 1 : first - 1 + limit]
     if not chosen:
         return f"(the file has {len(lines):,} lines)" if lines else "(the file is empty)"
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, first))

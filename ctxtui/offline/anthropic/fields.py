@@ -115,9 +115,9 @@ def refusal_at(path: Path, message: str, rule: str) -> Refusal:
     return Refusal(f"{format_path(path)}: {message}", rule=rule)
 
 
-def format_choices(words: Sequence[str]) -> str:
+def format_choices(choices: Sequence[str]) -> str:
     """Format alternatives: ``'a', 'b' or 'c'``."""
-    quoted = [f"'{word}'" for word in words]
+    quoted = [f"'{word}'" for word in choices]
     return " or ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
 
 

@@ -322,7 +322,7 @@ def _make_usage(
     summary_tokens = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
     blocks = [from_part(part) for item in output for part in as_list(item.get("content"))]
     blocks += [from_part(item) for item in output if item["type"] in _CALL_ITEMS]
-    spoken = reasoning + (summary_tokens or output_tokens(request.model, blocks))
+    output_count = reasoning + (summary_tokens or output_tokens(request.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
     if outcome.written:
@@ -331,9 +331,9 @@ def _make_usage(
     return {
         "input_tokens": outcome.total,
         "input_tokens_details": details,
-        "output_tokens": spoken,
+        "output_tokens": output_count,
         "output_tokens_details": {"reasoning_tokens": reasoning},
-        "total_tokens": outcome.total + spoken,
+        "total_tokens": outcome.total + output_count,
     }
 
 

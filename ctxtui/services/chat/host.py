@@ -171,7 +171,7 @@ class Host:
         assert self.client is not None
         self.runner = Runner(conversation, tools, self.client, surroundings)
         self._queue = self.recovered.queue
-        self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
+        self.runner.state = TurnState(max_rounds=self.config.settings.max_rounds, queue=self._queue)
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
 
     async def connect_to(self, chat_model: ChatModel) -> None:

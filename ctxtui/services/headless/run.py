@@ -198,7 +198,7 @@ class HeadlessRun:
             )
         self._report_servers()
         allowed = self._allowed_tools()
-        runner.state = replace(runner.state, attended=False, allowed=allowed, most=options.rounds)
+        runner.state = replace(runner.state, attended=False, allowed=allowed, max_rounds=options.rounds)
         book = book_for(host.session, self._counter, host.config.settings)
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)

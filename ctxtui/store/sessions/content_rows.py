@@ -53,9 +53,9 @@ def pack_blocks(
 
 
 def _make_row(packer: Packer, block: Block) -> BlockRow:
-    words = preview(block) if len(block.body) >= MIN_PACKED_BYTES else ""
-    codec, stored = packer.pack(block.body, preview_bytes=len(words.encode("utf-8", "replace")))
-    shown = words if isinstance(stored, bytes) else None
+    preview_text = preview(block) if len(block.body) >= MIN_PACKED_BYTES else ""
+    codec, stored = packer.pack(block.body, preview_bytes=len(preview_text.encode("utf-8", "replace")))
+    shown = preview_text if isinstance(stored, bytes) else None
     return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
 
 

@@ -83,8 +83,8 @@ def _make_row(edit: Edit) -> tuple[str | bytes | float, ...]:
     targets = json.dumps(
         [[t.digest, t.occurrence, *([t.id] if t.id else [])] for t in edit.targets], separators=(",", ":")
     )
-    words = [sql_text(word) for word in (edit.payload, edit.batch, edit.reverts)]
-    return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *words)
+    texts = [sql_text(word) for word in (edit.payload, edit.batch, edit.reverts)]
+    return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *texts)
 
 
 def put_artifact(conn: sqlite3.Connection, id_: str, name: str, data: bytes, now: float) -> None:

@@ -96,5 +96,5 @@ def own_id(session: Session, source: SourceInfo) -> str:
     )
 
 
-def _short_digest(*words: object) -> str:
-    return canonical.digest(canonical.dumps([str(word) for word in words]))[:12]
+def _short_digest(*values: object) -> str:
+    return canonical.digest(canonical.dumps([str(word) for word in values]))[:12]

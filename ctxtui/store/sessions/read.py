@@ -59,7 +59,7 @@ def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
     """The nodes in `tree` of every run of the session with row `key`, created if needed."""
     blocks = _read_blocks(conn, key)
     place_rows = conn.execute("SELECT key, section, role, mark FROM places")
-    places = {place: Place(*map(py_text, words)) for place, *words in place_rows}
+    places = {place: Place(*map(py_text, texts)) for place, *texts in place_rows}
     heads: Heads = {None: []}
     runs = conn.execute("SELECT key, parent, offset, items FROM runs WHERE session = ? ORDER BY key", (key,))
     for run, parent, offset, items in runs:

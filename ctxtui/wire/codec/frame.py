@@ -63,11 +63,11 @@ class Frame(Struct, frozen=True):
         if index is None:
             return self
         entries = list(self.entries)
-        gone = entries.pop(index)
+        removed = entries.pop(index)
         if index == 0 and entries:
-            entries[0] = replace(entries[0], before=gone.before)
+            entries[0] = replace(entries[0], before=removed.before)
         # An object that lost its only member keeps its opening bracket.
-        after = self.after if entries else gone.before + self.after
+        after = self.after if entries else removed.before + self.after
         return Frame(tuple(entries), after).without(key)
 
     def with_section(self, key: str, style: Style, index: int) -> Frame:

@@ -85,8 +85,8 @@ def _write_parts(part: TurnPart, role: str, names: dict[str, str], same: bool, l
         yield from _write_media(part, losses)
     elif verbatim:
         yield part.value
-    elif words := readable_text(part, losses):
-        yield {"text": words}
+    elif text := readable_text(part, losses):
+        yield {"text": text}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")
 

@@ -92,7 +92,7 @@ class ChildRun:
         )
         self._runner = Runner(self._conversation, tools, host.client, surroundings)
         allowed = frozenset(tools.names)
-        self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
+        self._runner.state = TurnState(attended=False, allowed=allowed, max_rounds=task.rounds)
 
     def begin(self) -> None:
         label = self._task.label or " ".join(self._task.prompt.split())[:_LABEL]
