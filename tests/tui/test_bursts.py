@@ -22,7 +22,7 @@ from ctxtui.agent.events import HoldNext
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.library.session_actions import SessionActions
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.chat.commands import CHAT, Interrupt
+from ctxtui.tui.chat.commands import CHAT_ONLY, Interrupt
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE, Command
 from ctxtui.tui.commands.everywhere import Explain, Help, OpenPalette, Quit
@@ -176,7 +176,7 @@ async def test_no_burst_of_keys_ends_a_chat(tmp_path: Path) -> None:
     """What it does not share with the inspector, on a small screen, while its agent is at work."""
     bursts = cycle(BURSTS)
     async with opened("chat", tmp_path, (80, 24)) as it:
-        openers = [each for each in (*CHAT, *DIALOGS, *LISTS) if each not in LEAVES]
+        openers = [each for each in (*CHAT_ONLY, *DIALOGS, *LISTS) if each not in LEAVES]
         openers = [each for each in openers if await survives(it, each, next(bursts))]
         assert {*LISTS, *DIALOGS} <= set(openers), openers
 
