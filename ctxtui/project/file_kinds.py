@@ -10,7 +10,11 @@ SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA = (
     "source", "tests", "documentation", "configuration", "data", "generated", "media",
 )  # fmt: skip
 KINDS: Final = (SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA)
-"""In display order. `GENERATED` are lock files and code made by programs, `MEDIA` anything but text."""
+"""In display order.
+
+`GENERATED`: lock files, generated code, SVG, snapshots and source maps. `MEDIA`: files that are not text, which
+`kind_of` never returns.
+"""
 
 _SOURCE: Final = frozenset(
     ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .c .h .cc .cpp .cxx .hpp .hh .cs .fs .kt .kts .swift "
@@ -18,7 +22,7 @@ _SOURCE: Final = frozenset(
     ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
     ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
 )
-"""Extensions of source files; the sets after it are those of other kinds."""
+"""Extensions of source files; `_DOCUMENTATION`, `_CONFIGURATION` and `_DATA` are those of other kinds."""
 _DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
 _CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
 _DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
@@ -42,7 +46,10 @@ _LARGE_JSON_CHARS: Final = 50_000
 
 
 def kind_of(path: str, characters: int = 0) -> str:
-    """The kind of a text file by its `path` (with ``/``) and its number of `characters`."""
+    """The kind of a text file by its `path` (with ``/``) and its number of `characters`.
+
+    Only source files can be `TESTS`. Without an extension a file counts as source, with an unknown one as data.
+    """
     lower_path = PurePosixPath(path.lower())
     name, extension = lower_path.name, lower_path.suffix
     if name in _LOCKS or _BUILT.search(name):
@@ -65,6 +72,9 @@ def kind_of(path: str, characters: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is hidden (its name or a folder begins with a dot) or may hold a secret."""
+    """Whether a file is hidden or, judged by its name, may hold a secret.
+
+    It is hidden if a part of its relative `path` begins with a dot.
+    """
     lower_path = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in lower_path.parts) or _SECRET.match(lower_path.name) is not None

@@ -159,11 +159,29 @@ def test_an_edit_sleeps_where_its_block_is_not_and_is_refused_where_the_provider
     found = curate_request(URL, other, [edit_of("drop")])
     assert (found.body, found.proof.without_target) == (None, ("e1",))
     assert (
-        "cannot be written again"
+        "not supported for this API"
         in dict(curate_request("https://x/v1/embed", other, [edit_of("drop")]).proof.refused)["e1"]
     )
     broken = curate_request(URL, b'{"messages": 3', [edit_of("drop")])
     assert broken.body is None and broken.proof.refused
+
+
+def test_an_edit_that_changes_only_some_of_its_blocks_is_applied_and_refused_in_part() -> None:
+    raw = request(*LATER)
+    items = DIALECTS["anthropic"].decode_request(raw, None).items
+    by_text = {text: item for item in items for text in ("nothing new", "go on") if text.encode() in item.block.body}
+    pinned, other = (Target(by_text[text].block.digest) for text in ("go on", "nothing new"))
+    pin = make("pin", [pinned], {}, id="pin")
+    edit = make("drop", [other, pinned], {}, id="drop", author="policy:x")
+    curated = curate_request(URL, raw, [pin, edit])
+    assert curated.body is not None and b"nothing new" not in curated.body and b"go on" in curated.body
+    assert curated.proof.applied == ("pin", "drop") and curated.proof.by == ("policy:x", "user")
+    assert dict(curated.proof.refused) == {"drop": "in part: pinned"}
+    whole = make("drop", [pinned], {}, id="whole", author="policy:x")
+    curated = curate_request(URL, raw, [pin, edit, whole])
+    assert curated.proof.applied == ("pin", "drop") and dict(curated.proof.refused)["whole"] == "pinned"
+    alone = curate_request(URL, raw, [pin, whole])
+    assert alone.body is None and dict(alone.proof.refused) == {"whole": "pinned"}
 
 
 def test_a_dropped_result_takes_its_call_along_so_that_the_request_stays_legal() -> None:

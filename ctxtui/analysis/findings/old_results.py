@@ -12,7 +12,10 @@ KIND = "old results"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report results before the newest `KEPT_RESULTS`, as ``clear_tool_results`` clears them."""
+    """Report results before the newest `KEPT_RESULTS`, as ``clear_tool_results`` clears them.
+
+    Nothing is reported if the policy would free fewer tokens than its default ``at_least``.
+    """
     settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
     edits = inputs.propose("clear_tool_results", settings)
     effect = measure_edits(inputs, edits)

@@ -56,8 +56,10 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
 
 def _describe_outcome(record: dict[str, Any]) -> str:
     refused = record.get("refused") or {}
-    # Without an id: why the whole request was not edited.
-    edits = {"applied": record.get("applied"), "asleep": record.get("asleep"), "refused": list(filter(None, refused))}
+    applied = record.get("applied") or ()
+    # Without an id: why the whole request was not edited. Edits that are refused in part count as applied.
+    refused_ids = [id_ for id_ in refused if id_ and id_ not in applied]
+    edits = {"applied": applied, "asleep": record.get("asleep"), "refused": refused_ids}
     counts = " · ".join(f"{len(edit_ids)} {state}" for state, edit_ids in edits.items() if edit_ids)
     reasons = "; ".join(map(str, refused.values()))
     decision = record.get("released") or record.get("compaction")

@@ -1,7 +1,8 @@
 """References: text moved out of the context, and the ``{{REF:name}}`` that replaces it.
 
-Edits of the kind ``externalize`` use this. The reader accepts ``{{name}}``, too, the syntax of other programs. A model
-with the tool ``recall`` (in a chat, or of ``ctxtui serve``) gets the text back.
+Edits of the kind ``externalize`` use this. `expand` also accepts ``{{name}}``, the syntax of other programs. A model
+with the tool ``recall`` (in a chat, or of ``ctxtui serve``) gets the text back. In a chat, references in the input of
+other tools are expanded.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def safe_name(text: str) -> str:
 
 
 def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
-    """The parts of `text` that a payload externalizes: ``parts``, or all of it under ``name``."""
+    """The parts of `text` that a payload externalizes: ``parts``, or all of it under ``name``.
+
+    Parts without a name, out of order or range, or that overlap an earlier one are skipped: their text stays.
+    """
     listed = params.get("parts")
     if not isinstance(listed, list):
         listed = [params]
@@ -66,7 +70,7 @@ def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
 
 
 def externalize(text: str, params: Mapping[str, Json]) -> str:
-    """Replace the parts that the payload names by references."""
+    """Replace the parts that the payload names by references, or by their ``instead``."""
     pieces: list[str] = []
     offset = 0
     for piece in outside_parts(text, params):
@@ -86,7 +90,7 @@ def expand(text: str, contents: Mapping[str, str]) -> str:
 
 
 def expand_value(value: Json, contents: Mapping[str, str]) -> Json:
-    """Like `expand`, in every string of a JSON value (a tool's input)."""
+    """Like `expand`, in every string of a JSON value (a tool's input) except object keys."""
     if isinstance(value, str):
         return expand(value, contents)
     if isinstance(value, list):

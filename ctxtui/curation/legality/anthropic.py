@@ -1,7 +1,7 @@
 """Checks a request body against the rules of the Anthropic Messages API (facts §1).
 
-`legality.check` calls `violations`. A *run* is a sequence of adjacent messages of one role: the API reads them as one
-message.
+`legality.check` calls `violations`, and `check_prefill` for models without prefill. A *run* is a sequence of adjacent
+messages of one role: the API reads them as one message.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 """Calls that the provider runs. Their results end in ``_tool_result``."""
 
 
-def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check that each call has a result in the next run, and each result its call before."""
+def _check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """Check calls and results: pairing, order, roles, unique ids."""
     call_ids: set[str] = set()
     nothing = RoleRun("")
     for before, run, next_run in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
@@ -63,7 +63,7 @@ def _check_answer(
     run: RoleRun, path: str, id_: str, asked_ids: set[Json], answered_ids: set[str], has_other: bool
 ) -> Iterator[Violation]:
     if run.role != "user":
-        yield Violation(path, "tool results belong into user messages", PAIR)
+        yield Violation(path, "tool results belong in user messages", PAIR)
     elif id_ not in asked_ids:
         yield Violation(path, f"no call {id_!r} in the message before", PAIR)
     elif id_ in answered_ids:
@@ -76,15 +76,15 @@ def _check_answer(
 def _check_server_calls(run: RoleRun, next_run: RoleRun, call_ids: set[str]) -> Iterator[Violation]:
     """Check calls of the provider's own tools (web search and others), and of MCP servers.
 
-    A call of the provider's own tool must be answered later in the same message. After a pause of the provider it may
-    lack its answer, if no message or one with results only follows.
+    A ``server_tool_use`` needs its result later in the same run. It may lack the result (the provider paused) if the
+    next run is missing, is not the user's, or has only tool results.
     """
     open_: dict[str, str] = {}
     for path, part in run.parts:
         kind = str(part.get("type"))
         is_call, is_result = kind in _SERVER_CALLS, kind.endswith("_tool_result")
         if (is_call or is_result) and run.role != "assistant":
-            yield Violation(path, f"{kind} belongs into assistant messages", PAIR)
+            yield Violation(path, f"{kind} belongs in assistant messages", PAIR)
         elif is_call:
             id_ = str(part.get("id"))
             if id_ in call_ids:
@@ -102,7 +102,7 @@ def _check_server_calls(run: RoleRun, next_run: RoleRun, call_ids: set[str]) -> 
             yield Violation(path, f"the provider's call {id_!r} has no result in its message", PAIR)
 
 
-def result_violations(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+def _result_violations(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Find empty texts inside results, and errors that hold more than text."""
     for path, part in (pair for run in runs for pair in run.parts):
         if part.get("type") == "tool_result":
@@ -148,6 +148,7 @@ def role_runs(body: dict[str, Json]) -> list[RoleRun]:
         if not runs or runs[-1].role != message.get("role"):
             runs.append(RoleRun(message.get("role"), f"$.messages[{n}]"))
         content = message.get("content")
+        # A string is one text.
         parts = [{"type": "text"}] if isinstance(content, str) else as_list(content)
         runs[-1].parts += [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]
     return runs
@@ -169,9 +170,9 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
     compaction = bool(runs) and any(part.get("type") == "compaction" for _, part in runs[0].parts[:1])
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
-    yield from check_pairs(runs)
-    yield from result_violations(runs)
-    yield from _check_turns(runs)
+    yield from _check_pairs(runs)
+    yield from _result_violations(runs)
+    yield from _check_thinking_blocks(runs)
     yield from _check_ending(body)
     yield from _check_systems(runs)
     yield from _check_system_prompt(body.get("system"))
@@ -179,7 +180,10 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """If thinking is enabled, require it first after the last user text (facts §1)."""
+    """If thinking is enabled, require it first after the user's last message (facts §1).
+
+    A message with only tool results does not count.
+    """
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -192,14 +196,20 @@ def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Ite
 
 
 def check_prefill(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find a conversation that ends with the assistant, which models from 4.6 on refuse."""
-    messages = as_list(body.get("messages"))
-    if messages and isinstance(messages[-1], dict) and messages[-1].get("role") == "assistant":
+    """Find a conversation that ends with the assistant, which models from 4.6 on refuse.
+
+    They accept a paused turn, which ends with a call or result of a server tool or MCP.
+    """
+    messages, runs = as_list(body.get("messages")), role_runs(body)
+    if not runs or runs[-1].role != "assistant":
+        return
+    kind = _last_kind(runs[-1])
+    if kind not in _SERVER_CALLS and not kind.endswith("_tool_result"):
         yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message", LAST)
 
 
 def _check_ending(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check that a prefilled answer does not end with white space (facts §1, older models)."""
+    """Check that a prefilled answer does not end with white space (facts §1)."""
     messages = as_list(body.get("messages"))
     last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
     content = last.get("content")
@@ -210,12 +220,12 @@ def _check_ending(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation(path, "the last answer must not end with white space", LAST)
 
 
-def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+def _check_thinking_blocks(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
             if kind in _THINKING and run.role != "assistant":
-                yield Violation(path, "thinking belongs into assistant messages", THINKING)
+                yield Violation(path, "thinking belongs in assistant messages", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):
                 yield Violation(f"{path}.signature", "thinking must be signed", THINKING)
             elif kind == "redacted_thinking" and not (isinstance(part.get("data"), str) and part["data"]):
@@ -238,8 +248,11 @@ def _check_systems(runs: Sequence[RoleRun]) -> Iterator[Violation]:
 
 
 def _ends_with_server_result(run: RoleRun) -> bool:
-    last = str(run.parts[-1][1].get("type")) if run.parts else ""
-    return run.role == "assistant" and last.endswith("_tool_result")
+    return run.role == "assistant" and _last_kind(run).endswith("_tool_result")
+
+
+def _last_kind(run: RoleRun) -> str:
+    return str(run.parts[-1][1].get("type")) if run.parts else ""
 
 
 def _check_system_prompt(system: Json) -> Iterator[Violation]:

@@ -92,7 +92,7 @@ def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
             if turn.calls and before is None:
                 yield Violation(turn.path, "a function call must follow a content of the user", FIRST)
             for part in turn.responses:
-                yield Violation(part.path, "function responses belong into the user's contents", PAIR)
+                yield Violation(part.path, "function responses belong in the user's contents", PAIR)
             yield from _check_unmatched(turn.calls, after.responses if after else [], "call {!r} has no response")
         else:
             for part in turn.calls:

@@ -1,4 +1,4 @@
-"""The paths of the offline server, with the handlers of each."""
+"""POST routes of the simulated Anthropic and OpenAI APIs, with checks for all routes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ServedRoute(Struct, frozen=True):
     """One path of an API.
 
     - `find_refusals`: returns the reasons to refuse a request.
-    - `serve`: makes the reply to an accepted request.
+    - `serve`: makes the reply to a request without refusals, or refuses it.
     - `format_error`: makes the error body of a refusal and a request id, as the API does.
     - `id_header`: the header of the request id.
     - `check_key`: returns the refusal of a request without a valid key, by its headers; None if the key is valid.
@@ -77,7 +77,7 @@ ROUTES: Final[dict[str, ServedRoute]] = {
         find_refusals=partial(responses_api.find_refusals, counting=True), serve=responses_api.count_tokens
     ),
 }
-"""By path, for requests with a body."""
+"""By path. Routes of Google and of local servers are made elsewhere (``http/google_paths``, ``offline/local``)."""
 
 
 def serve(
@@ -89,7 +89,8 @@ def serve(
 ) -> Reply | Refusal:
     """The reply to a request with body `raw`, or its refusal.
 
-    `responses` are those stored for its WebSocket; None: it came by HTTP.
+    Checks, in order: size, key, rate limit, JSON, the API's rules. `responses` are those stored for its WebSocket;
+    None: it came by HTTP.
     """
     if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")

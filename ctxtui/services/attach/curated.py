@@ -35,10 +35,10 @@ MAX_CACHED_TREES: Final = 16
 class Proof(Struct, frozen=True):
     """The ids of edits by their effect on one request.
 
-    `by` are the authors of the applied ones.
-
+    - `applied`: applied to all or some of their blocks, pins included; empty if the program's own body is sent.
     - `without_target`: their target is not in the request (``asleep`` in the record).
-    - `refused`: could not be applied, with the reason.
+    - `refused`: not applied, or only in part, with the reason. Those refused in part are in `applied`, too.
+    - `by`: the authors of the applied ones.
     """
 
     applied: tuple[str, ...] = ()
@@ -70,8 +70,9 @@ class CuratedRequest(Struct, frozen=True):
 def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> CuratedRequest:
     """Apply `edits` to the request `body` to `url`.
 
-    If that fails, or the provider would refuse the result, the program's own body is kept and the proof has the
-    reason. `tree` holds blocks of earlier requests, which need not be parsed again.
+    If that raises a `CtxtuiError`, or the edits make the provider refuse the result, the program's own body is kept and
+    the proof has the reason. It is also kept if no edit changes it. `tree` holds blocks of earlier requests, which need
+    not be parsed again.
     """
     try:
         return _curate(url, body, edits, Tree() if tree is None else tree)
@@ -83,7 +84,7 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     parsed = parse_body(body)
     dialect = detect_dialect(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
     if dialect not in DIALECTS:
-        return CuratedRequest(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
+        return CuratedRequest(None, _refusal(edits, "edits are not supported for this API"))
     request = DIALECTS[dialect].decode_request(body, None)
     model = asked_model(Exchange(body, url=url).path, parsed)
     card = model_table().card(model)
@@ -91,8 +92,13 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
     without_target = tuple(item.edit.id for item in applied.without_target)
-    refused = {item.edit.id: item.why for item in applied.rejected}
-    applied_ids = tuple(edit.id for edit in edits if edit.id not in without_target and edit.id not in refused)
+    effective = {entry.edit.id for entry in (*applied.changes.values(), *applied.inserts)}
+    effective |= {edit.id for edit in applied.marks.values()}
+    refused = {
+        item.edit.id: f"in part: {item.why}" if item.edit.id in effective else item.why for item in applied.rejected
+    }
+    without_effect = {*without_target, *refused} - effective
+    applied_ids = tuple(edit.id for edit in edits if edit.id not in without_effect)
     if not applied.is_changed and not applied.marks and not applied.refused:
         return CuratedRequest(None, Proof((), without_target, tuple(refused.items())))
     result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=model, limits=card.request_limits)
@@ -140,7 +146,7 @@ class _Snapshot(Struct, frozen=True):
 
 
 class AppliedEdits(Struct):
-    """The applied edits of sessions, read from the database again whenever it has changed."""
+    """The edits in force of sessions, read from the database again whenever it has changed."""
 
     database: Path
     _snapshot: _Snapshot = field(default_factory=_Snapshot)
@@ -160,6 +166,7 @@ class AppliedEdits(Struct):
     def load_ahead(self) -> None:
         """Load the list of sessions with edits ahead of the first request. Raises `CtxtuiError`."""
         if self._stamps() != self._snapshot.stamps:
+            # No session has the id "": this reads only the list.
             self.read("", MAIN)
 
     def may_have_unnamed(self) -> bool:
@@ -183,7 +190,7 @@ class AppliedEdits(Struct):
         return tuple(stamps)
 
     def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
-        # Another thread may read at the same time, so the snapshot is replaced as a whole.
+        # Another thread may read at the same time: a new state of the database gets a new snapshot.
         if not stamps:
             self._snapshot = _Snapshot()
             return StoredEdits()

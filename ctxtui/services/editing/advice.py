@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curate_context
 
 
 class SearchResult(Struct, frozen=True):
-    """The context after a call, and all remedies found for it: policies with their edits."""
+    """The context after a call, and its remedies: combinations of policies with their edits."""
 
     base: Curation
     remedies: tuple[Remedy, ...]
@@ -50,20 +50,25 @@ def search_remedies(
 ) -> SearchResult:
     """Search for remedies in the context after the answer of the `chosen` call.
 
-    The context is under the applied `edits`. `share` is that of the context window to fill. Everything in `book` must
-    be counted.
+    The context is under the applied `edits`. `share` is the usable share of the context window, 0 to 1. Everything in
+    `book` must be counted.
     """
     base = curate_context(
         book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices
     )
-    rest = [policy for policy in load_policies().values() if policy.name != budget.NAME]
-    return SearchResult(base, tuple(search(base.policy_context, rest)))
+    # `budget` itself searches for remedies.
+    policies = [policy for policy in load_policies().values() if policy.name != budget.NAME]
+    return SearchResult(base, tuple(search(base.policy_context, policies)))
 
 
 def advise(
     statement: Statement, account: Account, counter: Counter, settings: Settings, edits: Sequence[Edit] = ()
 ) -> None:
-    """Add advice for the session's main thread, under the applied `edits`, to its statement."""
+    """Set `statement.ahead`, and add the policies' savings to `statement.savings`.
+
+    Both are for the main thread, or the first one with calls, under the applied `edits`. No effect before the first
+    call.
+    """
     chosen = choose_call(account.session)
     if not chosen.number or chosen.call.sent_head == ROOT:
         return

@@ -21,9 +21,9 @@ from ctxtui.store.sessions.stored_state import StoredSnapshot, read_if_changed
 from ctxtui.wire.grammar import ANTHROPIC
 
 _READ_SECONDS: Final = 0.2
-"""Seconds between reads of a changing database."""
+"""Minimum seconds from the begin of a read of a changing database to the next one."""
 _PAUSE_FACTOR: Final = 5.0
-"""The pause before the next read, as a multiple of the reading time."""
+"""Minimum time from the begin of a read to the next one, as a multiple of the reading time."""
 
 
 class StoredSession(Loaded):
@@ -56,7 +56,7 @@ class StoredSession(Loaded):
             return False
 
     def fetch(self) -> RecordingNews:
-        """Read what was written since the last call. Errors are ignored; the next call tries again."""
+        """Read what was written since the last `fetch`. A `CtxtuiError` is ignored: a later `fetch` tries again."""
         begun, stamps = time.monotonic(), self._file_stamps()
         if stamps == self._stamps or begun < self._due:
             return RecordingNews()
@@ -90,7 +90,7 @@ class StoredSession(Loaded):
         self._threads, self._calls, self._event_count = dict(now.threads), dict(now.calls), len(now.happenings)
 
     def _tip_events(self, now: StoredSnapshot) -> list[Event]:
-        """Events that move each thread's tip, with blocks added since its last call."""
+        """`TipMoved` events for threads whose tip changed, by blocks after the last call, too."""
         tips = {id_: thread.tip for id_, thread in now.session.threads.items()}
         for thread in dict.fromkeys(event.thread for event in now.pending):
             tips[thread] = _tip_with_events(now, thread, tips.get(thread, ROOT))

@@ -1,4 +1,4 @@
-"""Boards of the inspector that draw one view model each, and its one-line widgets."""
+"""Inspector widgets: boards that draw one view model each, and one-line widgets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class HeaderLine(Still):
 class WhyLine(Board):
     """The main reasons for the size of the context, in one line.
 
-    Enter or a click goes to the blocks.
+    Enter or a click goes to the first block of the proposed cut, else to the largest block.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
@@ -84,7 +84,7 @@ class WhyLine(Board):
         super().__init__(id="why")
         self.content: WhySoBig | None = None
         self._sentence: tuple[object, Spans] = None, ()
-        """The drawn sentence and its input; an edit only changes the cut after it."""
+        """Cached sentence with its key. The proposed cut after it is drawn anew: it depends on staged edits."""
 
     def show(self, content: WhySoBig) -> None:
         if content != self.content:
@@ -133,19 +133,22 @@ class TooSmallLine(Still):
 
 
 class ViewBoard(Board, Generic[T]):
-    """A board for one view model, drawn by functions for its body and its notes."""
+    """A board for one view model, drawn by functions for its body and its notes.
+
+    These are passed as lambdas, because their modules are imported on first use.
+    """
 
     def __init__(
         self,
         title: str,
         join: str,
         lines: Callable[[T, int, int], Sequence[Spans]],
-        noted: Callable[[T, int], Spans],
+        draw_notes: Callable[[T, int], Spans],
     ) -> None:
         super().__init__(title=title, join=join, id=title.replace(" ", "-"))
         self.content: T | None = None
         self._draw_lines = lines
-        self._noted = noted
+        self._draw_notes = draw_notes
 
     def show(self, content: T) -> None:
         if content != self.content:
@@ -166,19 +169,19 @@ class ViewBoard(Board, Generic[T]):
         return self._draw_lines(self.content, width, height) if self.content is not None else ()
 
     def notes(self) -> Spans:
-        return self._noted(self.content, self.body_width) if self.content is not None else ()
+        return self._draw_notes(self.content, self.body_width) if self.content is not None else ()
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
     """Composition of the context.
 
-    A click on a category filters, one on the residual opens it, as does Enter.
+    A click on a category filters the transcript. A click on the residual, or Enter, shows or hides its explanation.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 
     class Opened(Message):
-        """The residual was opened or folded: the pane needs more or fewer lines."""
+        """The residual's explanation was shown or hidden: the pane needs more or fewer lines."""
 
     class Picked(Message):
         """A category was clicked."""
@@ -221,7 +224,7 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
-    """Make the board of the charge of the call shown."""
+    """Make the board of the call shown: tokens, cost, timing."""
     return ViewBoard("this call", "├", lambda *sizes: this_call.lines(*sizes), lambda *sizes: this_call.notes(*sizes))
 
 

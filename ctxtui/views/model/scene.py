@@ -183,7 +183,10 @@ def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
     record = call.extra.get(EDITS)
     if not isinstance(record, dict):
         return ()
-    counts = [f"{len(record.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if record.get(how)]
+    # Edits that are refused in part count as applied.
+    refused = [id_ for id_ in record.get("refused") or () if id_ not in (record.get("applied") or ())]
+    ids = {"applied": record.get("applied"), "asleep": record.get("asleep"), "refused": refused}
+    counts = [f"{len(ids_):,} {how}" for how, ids_ in ids.items() if ids_]
     out = [f"edits: {', '.join(counts)}"] if counts else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
     if raw != sent and running.is_counted(raw) and running.is_counted(sent):

@@ -44,6 +44,7 @@ def record_call(
     ("record", "outcome"),
     [
         ({"applied": ["a", "b"], "refused": {"c": "it is pinned"}}, "2 applied · 1 refused: it is pinned"),
+        ({"applied": ["a"], "refused": {"a": "in part: pinned"}}, "1 applied: in part: pinned"),
         ({"refused": {"": "larger than 64 MiB"}}, "larger than 64 MiB"),
         ({"released": "release"}, "decision: release"),
         ({"asleep": ["a"], "done": ["masked 1 secret"], "trouble": "no price"}, "1 asleep; masked 1 secret; no price"),

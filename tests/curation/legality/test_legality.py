@@ -8,6 +8,7 @@ import pytest
 
 from ctxtui.core import canonical
 from ctxtui.curation.legality.legality import check
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.wire.registry import DIALECTS
 from tests.cases.sessions import PNG
 
@@ -85,6 +86,22 @@ def anthropic(*messages: Any, **more: Any) -> Any:
 )  # fmt: skip
 def test_anthropic(body: Any, paths: list[str]) -> None:
     assert [v.path for v in check("anthropic", canonical.dumps(body))] == paths
+
+
+@pytest.mark.parametrize(
+    ("end", "paths"),
+    [
+        ([SAY], ["$.messages[1]"]),
+        ([SERVED, FOUND, SAY], ["$.messages[1]"]),
+        ([SAY, SERVED], []),
+        ([SERVED, FOUND], []),
+        ([MCP, MCP_RESULT], []),
+        ("It", ["$.messages[1]"]),
+    ],
+)
+def test_only_a_paused_turn_ends_with_the_assistant_without_prefill(end: Any, paths: list[str]) -> None:
+    body = anthropic(("user", "hi"), ("assistant", end))
+    assert [v.path for v in check("anthropic", body, limits=RequestLimits(prefill=False))] == paths
 
 
 @pytest.mark.parametrize(
