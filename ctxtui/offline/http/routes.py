@@ -97,6 +97,7 @@ def serve(
     refusal = route.check_key(headers)
     if refusal is not None:
         return refusal
+    # The server makes the header `retry-after` of the seconds in `rule`.
     wait = provider.limits.wait_seconds(provider.now())
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")

@@ -92,8 +92,8 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
     without_target = tuple(item.edit.id for item in applied.without_target)
-    effective = {entry.edit.id for entry in (*applied.changes.values(), *applied.inserts)}
-    effective |= {edit.id for edit in applied.marks.values()}
+    effective = {change.edit.id for change in applied.changes.values()}
+    effective |= {insert.edit.id for insert in applied.inserts} | {edit.id for edit in applied.marks.values()}
     refused = {
         item.edit.id: f"in part: {item.why}" if item.edit.id in effective else item.why for item in applied.rejected
     }

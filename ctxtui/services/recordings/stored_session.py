@@ -34,7 +34,7 @@ class StoredSession(Loaded):
         assert stored is not None
         super().__init__(stored.session, id_)
         self._path = path
-        self._now = stored
+        self._snapshot = stored
         self._threads = dict(stored.session.threads)
         self._calls = dict(stored.session.calls)
         self._event_count = len(stored.session.happenings)
@@ -62,14 +62,14 @@ class StoredSession(Loaded):
             return RecordingNews()
         self._due = begun + _READ_SECONDS
         try:
-            stored = read_if_changed(self._path, self.name, self.session.tree, self._now.state)
+            stored = read_if_changed(self._path, self.name, self.session.tree, self._snapshot.state)
         except CtxtuiError:
             # Locked or deleted: keep the session.
             return RecordingNews()
         self._stamps = stamps
         if stored is None:
             return RecordingNews()
-        self._now = stored
+        self._snapshot = stored
         events = [*self._diff_events(stored.session), *self._tip_events(stored)]
         self._due = max(self._due, begun + _PAUSE_FACTOR * (time.monotonic() - begun))
         return RecordingNews(events)
@@ -77,37 +77,41 @@ class StoredSession(Loaded):
     def _file_stamps(self) -> tuple[FileStamp, ...]:
         return tuple(map(file_stamp, (self._path, self._path.with_name(self._path.name + LOG))))
 
-    def _diff_events(self, now: Session) -> Iterable[Event]:
-        """The events that lead to `now`, whose contexts are nodes of the same tree."""
-        yield now.about
-        for id_, thread in now.threads.items():
+    def _diff_events(self, session: Session) -> Iterable[Event]:
+        """The events that lead to `session`, whose contexts are nodes of the same tree."""
+        yield session.about
+        for id_, thread in session.threads.items():
             if self._threads.get(id_) != thread:
                 yield ThreadSeen(id_, thread.label, thread.parent)
-        for id_, call in now.calls.items():
+        for id_, call in session.calls.items():
             if self._calls.get(id_) != call:
                 yield CallSeen(call)
-        yield from now.happenings[self._event_count :]
-        self._threads, self._calls, self._event_count = dict(now.threads), dict(now.calls), len(now.happenings)
+        yield from session.happenings[self._event_count :]
+        self._threads, self._calls, self._event_count = (
+            dict(session.threads),
+            dict(session.calls),
+            len(session.happenings),
+        )
 
-    def _tip_events(self, now: StoredSnapshot) -> list[Event]:
+    def _tip_events(self, snapshot: StoredSnapshot) -> list[Event]:
         """`TipMoved` events for threads whose tip changed, by blocks after the last call, too."""
-        tips = {id_: thread.tip for id_, thread in now.session.threads.items()}
-        for thread in dict.fromkeys(event.thread for event in now.pending):
-            tips[thread] = _tip_with_events(now, thread, tips.get(thread, ROOT))
+        tips = {id_: thread.tip for id_, thread in snapshot.session.threads.items()}
+        for thread in dict.fromkeys(event.thread for event in snapshot.pending):
+            tips[thread] = _tip_with_events(snapshot, thread, tips.get(thread, ROOT))
         moved = [TipMoved(id_, tip) for id_, tip in tips.items() if self._tips.get(id_) != tip]
         self._tips = tips
         return list(moved)
 
 
-def _tip_with_events(now: StoredSnapshot, thread: str, tip: int) -> int:
+def _tip_with_events(snapshot: StoredSnapshot, thread: str, tip: int) -> int:
     """The tip of `thread` with the blocks added after `tip`, the end of its last call."""
-    session = now.session
+    session = snapshot.session
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     dialects = [call.skeleton.dialect for call in calls if call.skeleton is not None]
-    opened = [str(json.loads(event.data).get("dialect")) for event in now.pending if event.kind == OPENED]
+    opened = [str(json.loads(event.data).get("dialect")) for event in snapshot.pending if event.kind == OPENED]
     conversation = resume(session.tree, tip, (dialects[-1:] or opened or [ANTHROPIC])[0], {})
     replay = Replay(conversation, "", frozenset(session.calls), "")
-    events = [event for event in now.pending if event.thread == thread]
+    events = [event for event in snapshot.pending if event.thread == thread]
     # If several hosts left events, use those of the last writer.
     for event in events:
         if event.host == events[-1].host:

@@ -61,10 +61,9 @@ class HeaderLine(Still):
             self.show(replace(self.content, auto_release_s=left))
 
     def render_line(self, y: int) -> Strip:
-        room = self.size.width
-        return paint.strip(
-            header.draw_header(self.content, room) if self.content else (), room, look_of(self.app), "on-panel"
-        )
+        width = self.size.width
+        spans = header.draw_header(self.content, width) if self.content else ()
+        return paint.strip(spans, width, look_of(self.app), "on-panel")
 
 
 class WhyLine(Board):
@@ -194,8 +193,8 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         super().__init__(
             "context",
             "┬",
-            lambda *sizes: composition.lines(*sizes, opened=self.opened),
-            lambda *sizes: composition.notes(*sizes),
+            lambda *args: composition.lines(*args, opened=self.opened),
+            lambda *args: composition.notes(*args),
         )
         self.opened = False
 
@@ -215,22 +214,22 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
     def on_click(self, event: events.Click) -> None:
         if self.content is None:
             return
-        room, height, line = self.body_width, self.body_height, event.y - self.body_top
-        part = composition.part_at(self.content, room, height, line, opened=self.opened)
+        width, height, line = self.body_width, self.body_height, event.y - self.body_top
+        part = composition.part_at(self.content, width, height, line, opened=self.opened)
         if part is not None and part.sign.key:
             self.post_message(self.Picked(part.category))
-        elif composition.is_residual(self.content, room, height, line, opened=self.opened):
+        elif composition.is_residual(self.content, width, height, line, opened=self.opened):
             self.action_open_residual()
 
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """Make the board of the call shown: tokens, cost, timing."""
-    return ViewBoard("this call", "├", lambda *sizes: this_call.lines(*sizes), lambda *sizes: this_call.notes(*sizes))
+    return ViewBoard("this call", "├", lambda *args: this_call.lines(*args), lambda *args: this_call.notes(*args))
 
 
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     """Make the board of what staged edits free, break and cost."""
-    return ViewBoard("staged", "├", lambda *sizes: staged_pane.lines(*sizes), lambda *sizes: staged_pane.notes(*sizes))
+    return ViewBoard("staged", "├", lambda *args: staged_pane.lines(*args), lambda *args: staged_pane.notes(*args))
 
 
 class NextBoard(ViewBoard["NextCallForecast"]):
@@ -242,8 +241,8 @@ class NextBoard(ViewBoard["NextCallForecast"]):
         super().__init__(
             "next call",
             "├",
-            lambda what, width, height: next_call.lines(what, time.time(), width, height),
-            lambda what, width: next_call.notes(what, width, self._keep_warm),
+            lambda content, width, height: next_call.lines(content, time.time(), width, height),
+            lambda content, width: next_call.notes(content, width, self._keep_warm),
         )
         self._keep_warm: KeepWarmStatus | None = None
 
@@ -258,10 +257,12 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
     return ViewBoard(
         "tools",
         "├",
-        lambda what, width, height: list(toolset.lines(what, width))[:height],
-        lambda what, _: toolset.notes(what),
+        lambda content, width, height: list(toolset.lines(content, width))[:height],
+        lambda content, _: toolset.notes(content),
     )
 
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
-    return ViewBoard("growth", "├", lambda *sizes: growth_chart.lines(*sizes), lambda what, _: growth_chart.notes(what))
+    return ViewBoard(
+        "growth", "├", lambda *args: growth_chart.lines(*args), lambda content, _: growth_chart.notes(content)
+    )
