@@ -19,7 +19,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Position
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.moved_markers import inserted_items
-from ctxtui.curation.context import THINKING, Context, is_call, is_user_content
+from ctxtui.curation.context import THINKING, Context, Message, is_call, is_user_content
 from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
 from ctxtui.curation.price.request_count import is_kept_apart, side_of
 from ctxtui.curation.provider_rules import ProviderRules
@@ -140,7 +140,7 @@ class EditedPath:
             notes = any(repair.author == REPAIR and repair.kind == NOTE for repair in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
             self._summary = _ChangeSummary(applied.changes, removed, notes, tools)
-        edge = last.start if last is not None else length
+        edge = _run_start(context, last) if last is not None else length
         if (
             self._summary.removed >= edge
             or self._summary.notes
@@ -249,6 +249,21 @@ class _ChangeSummary(NamedTuple):
     removed: int
     notes: bool
     tools: bool
+
+
+def _run_start(context: Context, last: Message) -> int:
+    """Position from which a removal may change what is allowed after `last`.
+
+    Answers that follow each other are one run, whose thinking is bound together. If the block before a run is removed,
+    the run goes on before it.
+    """
+    start = last.start
+    if last.role != "assistant":
+        return start
+    while start and context.items[start - 1].place.role == "assistant":
+        before = context.message_at(start - 1)
+        start = before.start if before is not None else start - 1
+    return max(0, start - 1)
 
 
 def _affects_changes(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:

@@ -36,6 +36,7 @@ def same(found: Applied, again: Applied) -> bool:
 
 @settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(st.sampled_from(sorted(SHAPES)), st.integers(0, 1_000_000))
+@example("anthropic", 12329)  # Removed results join an answer with a later one that thinks.
 @example("google", 322)  # A person's text gives back calls without a signature.
 def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> None:
     """The edits are about blocks of the whole session; the context grows message by message."""
