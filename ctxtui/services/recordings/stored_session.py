@@ -87,11 +87,8 @@ class StoredSession(Loaded):
             if self._calls.get(id_) != call:
                 yield CallSeen(call)
         yield from session.happenings[self._event_count :]
-        self._threads, self._calls, self._event_count = (
-            dict(session.threads),
-            dict(session.calls),
-            len(session.happenings),
-        )
+        self._threads, self._calls = dict(session.threads), dict(session.calls)
+        self._event_count = len(session.happenings)
 
     def _tip_events(self, snapshot: StoredSnapshot) -> list[Event]:
         """`TipMoved` events for threads whose tip changed, by blocks after the last call, too."""
